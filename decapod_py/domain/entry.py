@@ -1,0 +1,61 @@
+"""An entry: one piece of knowledge, as the fold of its events."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+STATUSES = ("active", "superseded", "deprecated", "stale")
+ROOT_SCOPE = "root"
+REDACTED = "[redacted]"
+
+
+class Entry(NamedTuple):
+    """The folded state of one entry. Times are milliseconds since 1970."""
+
+    id: str
+    title: str
+    content: str
+    provenances: tuple[str, ...]
+    tags: tuple[str, ...]
+    scope: str
+    merge_key: str | None
+    claim_id: str | None
+    ttl_policy: str
+    expires: int | None
+    expires_by_default: bool  # the expiry is the policy's, nobody gave one
+    confidence: str | None  # a decimal as text: hashed numbers are integers
+    supersedes: tuple[str, ...]  # what this entry's own versions replaced
+    status: str  # active, superseded, deprecated, stale or deleted
+    written_status: str  # the same without decay, as the Markdown shows it
+    author: str
+    contributors: tuple[str, ...]
+    created: int
+    updated: int
+    version: str  # event id of the version that shows
+    heads: tuple[str, ...]  # more than one: diverged
+    path: str  # of its Markdown, below .decapod/knowledge/
+
+    @property
+    def provenance(self) -> str:
+        return self.provenances[0] if self.provenances else ""
+
+    @property
+    def diverged(self) -> bool:
+        return len(self.heads) > 1
+
+    @property
+    def procedural(self) -> bool:
+        return is_procedural(self.id)
+
+    def expired(self, now: int) -> bool:
+        return self.expires is not None and self.expires <= now
+
+    def as_json(self) -> dict[str, Any]:
+        """The canonical form the state digest is made of."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value for name, value in self._asdict().items()
+        }
+
+
+def is_procedural(entry_id: str) -> bool:
+    return entry_id.lower().startswith("procedural/")

@@ -1,0 +1,106 @@
+"""An event: one flat JSON object a line, sealed by a hash that any version of the program can check."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import Any
+
+from decapod_py.foundation.canonical import canonical, digest
+from decapod_py.foundation.ids import is_ulid
+
+FORMAT = 1
+Event = dict[str, Any]
+
+_OUTSIDE_THE_HASH = ("hash", "sig", "text")
+_COMMON_TEXT = ("event_id", "ts", "type", "ledger", "actor", "hash", "text_sha256")
+
+
+class BadLine(Exception):
+    """A line that is no event: it is reported and never folded."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class NewerFormat(BadLine):
+    """An event written by a program that knows more than this one."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__("newer-format", f"the event has format {version}; this program reads up to {FORMAT}")
+        self.version = version
+
+
+def seal(fields: Event, text: dict[str, Any], salt: str) -> Event:
+    """Completes an event: the salted text, its digest and the hash over everything else."""
+    event = dict(fields)
+    salted = {**text, "salt": salt}
+    event["text_sha256"] = digest(salted)
+    event["hash"] = digest(event)
+    event["text"] = salted
+    return event
+
+
+def to_line(event: Event) -> bytes:
+    return canonical(event) + b"\n"
+
+
+def from_line(line: bytes) -> Event:
+    """Reads one line and checks all that a line can prove by itself."""
+    try:
+        event = json.loads(line, parse_float=_refuse_float, parse_constant=_refuse_float)
+    except (ValueError, RecursionError) as problem:
+        raise BadLine("not-json", f"not a JSON object in UTF-8: {problem}") from None
+    if not isinstance(event, dict):
+        raise BadLine("not-json", "not a JSON object")
+    version = event.get("v")
+    if isinstance(version, int) and version > FORMAT:
+        raise NewerFormat(version)
+    _check_common_fields(event)
+    _check_seal(event, line)
+    return event
+
+
+def _check_common_fields(event: Event) -> None:
+    if event.get("v") != FORMAT:
+        raise BadLine("bad-field", "the field v is missing")
+    for name in _COMMON_TEXT:
+        if not isinstance(event.get(name), str):
+            raise BadLine("bad-field", f"the field {name} is missing or no text")
+    if not is_ulid(event["event_id"]):
+        raise BadLine("bad-field", f"the event id {event['event_id']!r} is no ULID")
+    prev = event.get("prev")
+    if not isinstance(prev, list) or not all(isinstance(parent, str) for parent in prev):
+        raise BadLine("bad-field", "the field prev is no list of hashes")
+
+
+def _check_seal(event: Event, line: bytes) -> None:
+    try:
+        if canonical(event) != line.rstrip(b"\r\n"):
+            raise BadLine("not-canonical", "the line is not in canonical form")
+        hashed = canonical({name: value for name, value in event.items() if name not in _OUTSIDE_THE_HASH})
+        text = event.get("text")
+        text_digest = digest(text) if text is not None else event["text_sha256"]
+    except (ValueError, RecursionError) as problem:
+        raise BadLine("not-canonical", f"the line has no canonical form: {problem}") from None
+    if sha256(hashed).hexdigest() != event["hash"]:
+        raise BadLine("hash-mismatch", f"event {event['event_id']} was altered: its hash does not match")
+    if text_digest != event["text_sha256"]:
+        raise BadLine("text-mismatch", f"the text of event {event['event_id']} was altered: its digest does not match")
+
+
+def _refuse_float(literal: str) -> Any:
+    raise ValueError(f"the number {literal} is not an integer")
+
+
+def order(event: Event) -> tuple[str, str]:
+    """The one order of events everywhere."""
+    return event["event_id"], event["hash"]
+
+
+def text_of(event: Event, name: str) -> str | None:
+    """A free text of the event; nothing once it was redacted."""
+    text = event.get("text")
+    return text.get(name) if text else None

@@ -1,0 +1,1 @@
+"""Errors, ids, times, canonical JSON, files: what every layer may use and nothing may surprise."""

@@ -1,0 +1,26 @@
+"""ULIDs: 48 bits of time, 80 fresh random bits, 26 characters that sort by time."""
+
+from __future__ import annotations
+
+import os
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_VALUES = {letter: value for value, letter in enumerate(_ALPHABET)}
+
+
+def ulid(milliseconds: int, randomness: bytes | None = None) -> str:
+    """A ULID at this time. Written out here because python-ulid costs 35 ms to import, four times Python itself."""
+    number = milliseconds << 80 | int.from_bytes(randomness or os.urandom(10), "big")
+    return "".join([_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5)])
+
+
+def milliseconds_of(identifier: str) -> int:
+    """The time part of a ULID."""
+    milliseconds = 0
+    for letter in identifier[:10]:
+        milliseconds = milliseconds << 5 | _VALUES[letter]
+    return milliseconds
+
+
+def is_ulid(text: str) -> bool:
+    return len(text) == 26 and text[0] in "01234567" and all(letter in _VALUES for letter in text)

@@ -1,0 +1,257 @@
+"""What each operation may be asked: one model a request, for the command line, agents, schemas and Python.
+
+A model holds types, bounds and words. What is *true* (an id that is free, a provenance that has a form) is decided by the
+rules, so that every route refuses with the same error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+@dataclass(frozen=True)
+class Cli:
+    """How a field appears on the command line, where its name alone does not say."""
+
+    positional: bool = False
+    option: str | None = None  # another name than the field's
+    metavar: str | None = None
+    reads_file: bool = False  # `-` reads standard input, and `--<option>-file` a file
+    flag: str | None = None  # a value given by a flag of its own
+
+
+@dataclass(frozen=True)
+class PeopleOnly:
+    """Not offered to agents: the field decides something an agent may not decide."""
+
+
+Status = Literal["active", "superseded", "deprecated", "stale"]
+TtlPolicy = Literal["ephemeral", "decay", "persistent"]
+Outcome = Literal["helped", "neutral", "hurt", "unknown"]
+
+Id = Annotated[str, Cli(positional=True, metavar="ID"), Field(description="Entry id, or its unique beginning")]
+Actor = Annotated[str | None, PeopleOnly(), Field(description="Who does this (default: DECAPOD_ACTOR, then git's user.name)")]
+AsOf = Annotated[str | None, Cli(metavar="TIME"), Field(description="What was known at this time (RFC 3339, or epoch seconds with Z)")]
+Tags = Annotated[list[str], Cli(option="--tag", metavar="TAG")]
+
+
+class Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Nothing(Request):
+    """An operation without arguments."""
+
+
+class Init(Request):
+    pass
+
+
+class Rebuild(Request):
+    check: Annotated[bool, Field(description="Change nothing; prove that database and Markdown equal the fold")] = False
+
+
+class Doctor(Request):
+    fix: Annotated[bool, Field(description="Repair what loses nothing")] = False
+
+
+class Uninstall(Request):
+    everything: Annotated[
+        bool, Field(description="Remove .decapod/ itself too; refused unless all of it is committed")
+    ] = False
+
+
+class AddEntry(Request):
+    note: Annotated[
+        str | None,
+        Cli(positional=True, metavar="NOTE"),
+        Field(description="The short way: title is the first line, content the rest"),
+    ] = None
+    title: Annotated[str | None, Field(description="Short, specific title")] = None
+    text: Annotated[str | None, Cli(reads_file=True), Field(description="The content, in Markdown")] = None
+    provenance: Annotated[
+        list[str],
+        Cli(metavar="REF"),
+        Field(description="Where it comes from: file:PATH[#L3-L9], url:, cmd:, commit:, event:, person:; repeatable"),
+    ] = []
+    sources: Annotated[
+        list[str],
+        Cli(option="--from", metavar="PATH[:LINES]"),
+        Field(description="Files it comes from, as path:3-9: short for file: provenance"),
+    ] = []
+    id: Annotated[str | None, Field(description="Id of its own choosing (default: a new ULID)")] = None
+    merge_key: Annotated[str | None, Field(description="At most one active entry holds a key in its scope")] = None
+    on_conflict: Annotated[
+        Literal["merge", "supersede", "reject"], Field(description="What to do when the key is held")
+    ] = "merge"
+    scope: Annotated[str | None, Field(description="Where the merge key counts (default: root)")] = None
+    tags: Annotated[Tags, Field(description="Tag; repeatable")] = []
+    claim_id: Annotated[str | None, Field(description="The claim this belongs to")] = None
+    status: Annotated[Literal["active", "deprecated", "stale"], Field(description="Status to start with")] = "active"
+    ttl_policy: Annotated[TtlPolicy | None, Field(description="How long it lives (default: persistent)")] = None
+    expires_ts: Annotated[
+        str | None, Cli(metavar="TIME|30d"), Field(description="When it expires: a time, or a duration from now")
+    ] = None
+    confidence: Annotated[float | None, Field(ge=0, le=1, description="How sure its author is")] = None
+    actor: Actor = None
+
+
+class EditEntry(Request):
+    id: Id
+    title: Annotated[str | None, Field(description="New title")] = None
+    text: Annotated[str | None, Cli(reads_file=True), Field(description="New content")] = None
+    provenance: Annotated[list[str] | None, Cli(metavar="REF"), Field(description="New provenance; repeatable")] = None
+    sources: Annotated[
+        list[str], Cli(option="--from", metavar="PATH[:LINES]"), Field(description="Short for file: provenance")
+    ] = []
+    merge_key: Annotated[str | None, Field(description="New merge key; empty clears it")] = None
+    tags: Annotated[list[str] | None, Cli(option="--tag", metavar="TAG"), Field(description="New tags; one empty tag clears them")] = None
+    claim_id: Annotated[str | None, Field(description="New claim; empty clears it")] = None
+    ttl_policy: Annotated[TtlPolicy | None, Field(description="New lifetime policy")] = None
+    expires_ts: Annotated[str | None, Cli(metavar="TIME|30d"), Field(description="New expiry; empty gives the policy's own")] = None
+    confidence: Annotated[float | None, Field(ge=0, le=1, description="New confidence")] = None
+    expected_version: Annotated[str | None, Field(description="Refuse unless this is still the entry's version")] = None
+    actor: Actor = None
+
+
+class GetEntry(Request):
+    id: Id
+    as_of: AsOf = None
+    max_chars: Annotated[int | None, Field(ge=1, description="Cut the content here and say so")] = None
+
+
+class ListEntries(Request):
+    status: Annotated[Literal["active", "superseded", "deprecated", "stale", "any"], Field(description="Only this status")] = "active"
+    tags: Annotated[Tags, Field(description="Only entries with this tag; repeatable, all must match")] = []
+    scope: Annotated[str | None, Field(description="Only this scope")] = None
+    merge_key: Annotated[str | None, Field(description="Only this merge key")] = None
+    author: Annotated[str | None, Field(description="Only entries first written by this actor")] = None
+    since: Annotated[str | None, Cli(metavar="TIME"), Field(description="Only entries updated since")] = None
+    diverged: Annotated[bool, Field(description="Only entries with more than one head version")] = False
+    as_of: AsOf = None
+    limit: Annotated[int, Field(ge=1, le=10_000, description="At most this many")] = 50
+    offset: Annotated[int, Field(ge=0, description="Skip this many")] = 0
+
+
+class History(Request):
+    id: Id
+    limit: Annotated[int, Field(ge=1, le=10_000, description="At most this many, newest first")] = 50
+    max_chars: Annotated[int | None, Field(ge=1, description="Cut each text here and say so")] = None
+
+
+class Search(Request):
+    query: Annotated[
+        str, Cli(positional=True, metavar="QUERY"), Field(description='Words or a question; "a phrase"; prefix*')
+    ]
+    as_of: AsOf = None
+    window_days: Annotated[int | None, Field(ge=0, le=100_000, description="Only entries created in the last N days")] = None
+    rank: Annotated[Literal["relevance", "recency_decay"], Field(description="How to order")] = "relevance"
+    limit: Annotated[int, Field(ge=1, le=1_000, description="At most this many results")] = 10
+    status: Annotated[Literal["active", "superseded", "deprecated", "stale", "any"], Field(description="Only this status")] = "active"
+    tags: Annotated[Tags, Field(description="Only entries with this tag; repeatable, all must match")] = []
+    scope: Annotated[str | None, Field(description="Only this scope")] = None
+    explain: Annotated[bool, Field(description="Show each component of the score")] = False
+    content: Annotated[bool | None, Cli(option="--content/--no-content"), Field(description="Whole content with each result (an agent gets snippets unless it asks)")] = None
+    max_chars: Annotated[int | None, Field(ge=1, description="At most this many characters of text in all results")] = None
+
+
+class StatusChange(Request):
+    id: Id
+    reason: Annotated[str | None, Field(description="Why")] = None
+    actor: Actor = None
+
+
+class Revive(Request):
+    id: Id
+    expires_ts: Annotated[str | None, Cli(metavar="TIME|30d"), Field(description="New expiry, where the old one has passed")] = None
+    provenance: Annotated[
+        str | None, Cli(metavar="event:ID"), Field(description="The promotion that allows it, for a procedural entry")
+    ] = None
+    reason: Annotated[str | None, Field(description="Why")] = None
+    actor: Actor = None
+
+
+class Settle(Request):
+    target: Annotated[
+        str, Cli(positional=True, metavar="ID|KEY"), Field(description="A diverged entry, or a merge key with several holders")
+    ]
+    keep: Annotated[str, Cli(metavar="VERSION|ID"), Field(description="The version, or for a key the entry, to keep")]
+    scope: Annotated[str | None, Field(description="Scope of the merge key (default: root)")] = None
+    reason: Annotated[str | None, Field(description="Why")] = None
+    actor: Actor = None
+
+
+class Decay(Request):
+    policy: Annotated[str, Field(description="A policy named in [decay] of config.toml")] = "default"
+    as_of: Annotated[str | None, Cli(metavar="TIME"), Field(description="Expired by then (default: now; later than now needs --dry-run)")] = None
+    dry_run: Annotated[bool, Field(description="Say what would become stale and write nothing")] = False
+    actor: Actor = None
+
+
+class Promote(Request):
+    source_entry_id: Annotated[str, Field(description="The entry whose present version is to become a rule")]
+    evidence_refs: Annotated[
+        list[str], Cli(option="--evidence-ref", metavar="REF"), Field(description="What supports it, in provenance form; repeatable")
+    ]
+    reason: Annotated[str, Field(description="Why it should be a rule")]
+    approved_by: Annotated[
+        str | None, PeopleOnly(), Field(description="Who approved it; without it this is a proposal")
+    ] = None
+    actor: Actor = None
+
+
+class Approve(Request):
+    event: Annotated[str, Cli(positional=True, metavar="EVENT"), Field(description="The proposal's event id")]
+    reason: Annotated[str | None, Field(description="Why")] = None
+    actor: Actor = None
+
+
+class RevokePromotion(Request):
+    event: Annotated[str, Cli(positional=True, metavar="EVENT"), Field(description="The promotion's event id")]
+    reason: Annotated[str, Field(description="Why")]
+    actor: Actor = None
+
+
+class RetrievalLog(Request):
+    query: Annotated[str, Field(description="What was searched for")]
+    returned_ids: Annotated[list[str], Cli(option="--returned-id", metavar="ID"), Field(description="An entry that was returned; repeatable")]
+    used_ids: Annotated[list[str], Cli(option="--used-id", metavar="ID"), Field(description="An entry that was used; repeatable")] = []
+    outcome: Annotated[Outcome, Field(description="What came of using them")]
+    source: Annotated[Literal["invocation", "manual_feedback"], Field(description="Who judged")] = "invocation"
+    actor: Actor = None
+
+
+class Import(Request):
+    file: Annotated[str, Cli(positional=True, metavar="FILE"), Field(description="JSON lines; - for standard input")]
+    dry_run: Annotated[bool, Field(description="Check every line and write nothing")] = False
+    keep_going: Annotated[bool, Field(description="Import the good lines even if others are bad")] = False
+    actor: Actor = None
+
+
+class Export(Request):
+    format: Annotated[Literal["jsonl", "markdown"], Field(description="JSON lines, or a folder of Markdown")] = "jsonl"
+    output: Annotated[str | None, Cli(metavar="PATH"), Field(description="File or folder (default for jsonl: standard output)")] = None
+    status: Annotated[Literal["active", "superseded", "deprecated", "stale", "any"], Field(description="Only this status")] = "any"
+
+
+class Verify(Request):
+    allow_gaps: Annotated[bool, Field(description="A missing parent is a warning")] = False
+
+
+class Show(Request):
+    ledger: Annotated[str | None, Field(description="Only this ledger")] = None
+    type: Annotated[str | None, Field(description="Only this type of event")] = None
+    since: Annotated[str | None, Cli(metavar="TIME"), Field(description="Only events recorded since")] = None
+    entry: Annotated[str | None, Field(description="Only events about this entry")] = None
+    limit: Annotated[int, Field(ge=1, le=100_000, description="At most this many, newest last")] = 50
+
+
+class Restore(Request):
+    dry_run: Annotated[bool, Field(description="Say what would be brought back and write nothing")] = False
+
+
+class Pack(Request):
+    dry_run: Annotated[bool, Field(description="Say what would be joined and write nothing")] = False
