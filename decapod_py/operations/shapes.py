@@ -1,12 +1,14 @@
 """What each operation answers, as the JSON that leaves it.
 
-Plain typed dictionaries: building one costs nothing on the fast route, and pydantic makes schemas and checks of them all the
-same.
+Plain typed dictionaries: an operation returns dictionary literals, imports this module only for the type checker and so pays
+nothing on the fast route; pydantic makes schemas and checks of them all the same.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal
+
+from typing_extensions import NotRequired, TypedDict  # pydantic cannot read typing's before Python 3.12
 
 
 class Similar(TypedDict):
