@@ -52,9 +52,7 @@ class Entry(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """The canonical form the state digest is made of."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value for name, value in self._asdict().items()
-        }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in self._asdict().items()}
 
 
 def is_procedural(entry_id: str) -> bool:

@@ -23,10 +23,7 @@ def format_time(milliseconds: int) -> str:
     """RFC 3339 in UTC with milliseconds."""
     seconds, rest = divmod(milliseconds, 1000)
     moment = time.gmtime(seconds)
-    return (
-        f"{moment[0]:04}-{moment[1]:02}-{moment[2]:02}"
-        f"T{moment[3]:02}:{moment[4]:02}:{moment[5]:02}.{rest:03}Z"
-    )
+    return f"{moment[0]:04}-{moment[1]:02}-{moment[2]:02}T{moment[3]:02}:{moment[4]:02}:{moment[5]:02}.{rest:03}Z"
 
 
 def parse_time(text: str) -> int:
@@ -44,9 +41,7 @@ def parse_time(text: str) -> int:
 def _parse_rfc3339(text: str) -> int:
     from datetime import UTC, datetime, timedelta
 
-    if not re.fullmatch(
-        r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d))?", text, re.ASCII
-    ):
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d))?", text, re.ASCII):
         raise Misused("bad-time", f"{text!r} is not a time", _HINT)
     fraction = re.search(r"\.(\d+)", text)
     plain = re.sub(r"\.\d+", "", text).upper()

@@ -80,7 +80,8 @@ class Operation:
 
     @cached_property
     def request_model(self) -> type[BaseModel]:
-        return self._hints["request"]
+        model: type[BaseModel] = self._hints["request"]
+        return model
 
     @cached_property
     def result_type(self) -> Any:

@@ -33,8 +33,14 @@ TtlPolicy = Literal["ephemeral", "decay", "persistent"]
 Outcome = Literal["helped", "neutral", "hurt", "unknown"]
 
 Id = Annotated[str, Cli(positional=True, metavar="ID"), Field(description="Entry id, or its unique beginning")]
-Actor = Annotated[str | None, PeopleOnly(), Field(description="Who does this (default: DECAPOD_ACTOR, then git's user.name)")]
-AsOf = Annotated[str | None, Cli(metavar="TIME"), Field(description="What was known at this time (RFC 3339, or epoch seconds with Z)")]
+Actor = Annotated[
+    str | None, PeopleOnly(), Field(description="Who does this (default: DECAPOD_ACTOR, then git's user.name)")
+]
+AsOf = Annotated[
+    str | None,
+    Cli(metavar="TIME"),
+    Field(description="What was known at this time (RFC 3339, or epoch seconds with Z)"),
+]
 Tags = Annotated[list[str], Cli(option="--tag", metavar="TAG")]
 
 
@@ -108,10 +114,14 @@ class EditEntry(Request):
         list[str], Cli(option="--from", metavar="PATH[:LINES]"), Field(description="Short for file: provenance")
     ] = []
     merge_key: Annotated[str | None, Field(description="New merge key; empty clears it")] = None
-    tags: Annotated[list[str] | None, Cli(option="--tag", metavar="TAG"), Field(description="New tags; one empty tag clears them")] = None
+    tags: Annotated[
+        list[str] | None, Cli(option="--tag", metavar="TAG"), Field(description="New tags; one empty tag clears them")
+    ] = None
     claim_id: Annotated[str | None, Field(description="New claim; empty clears it")] = None
     ttl_policy: Annotated[TtlPolicy | None, Field(description="New lifetime policy")] = None
-    expires_ts: Annotated[str | None, Cli(metavar="TIME|30d"), Field(description="New expiry; empty gives the policy's own")] = None
+    expires_ts: Annotated[
+        str | None, Cli(metavar="TIME|30d"), Field(description="New expiry; empty gives the policy's own")
+    ] = None
     confidence: Annotated[float | None, Field(ge=0, le=1, description="New confidence")] = None
     expected_version: Annotated[str | None, Field(description="Refuse unless this is still the entry's version")] = None
     actor: Actor = None
@@ -124,7 +134,9 @@ class GetEntry(Request):
 
 
 class ListEntries(Request):
-    status: Annotated[Literal["active", "superseded", "deprecated", "stale", "any"], Field(description="Only this status")] = "active"
+    status: Annotated[
+        Literal["active", "superseded", "deprecated", "stale", "any"], Field(description="Only this status")
+    ] = "active"
     tags: Annotated[Tags, Field(description="Only entries with this tag; repeatable, all must match")] = []
     scope: Annotated[str | None, Field(description="Only this scope")] = None
     merge_key: Annotated[str | None, Field(description="Only this merge key")] = None
@@ -147,15 +159,25 @@ class Search(Request):
         str, Cli(positional=True, metavar="QUERY"), Field(description='Words or a question; "a phrase"; prefix*')
     ]
     as_of: AsOf = None
-    window_days: Annotated[int | None, Field(ge=0, le=100_000, description="Only entries created in the last N days")] = None
+    window_days: Annotated[
+        int | None, Field(ge=0, le=100_000, description="Only entries created in the last N days")
+    ] = None
     rank: Annotated[Literal["relevance", "recency_decay"], Field(description="How to order")] = "relevance"
     limit: Annotated[int, Field(ge=1, le=1_000, description="At most this many results")] = 10
-    status: Annotated[Literal["active", "superseded", "deprecated", "stale", "any"], Field(description="Only this status")] = "active"
+    status: Annotated[
+        Literal["active", "superseded", "deprecated", "stale", "any"], Field(description="Only this status")
+    ] = "active"
     tags: Annotated[Tags, Field(description="Only entries with this tag; repeatable, all must match")] = []
     scope: Annotated[str | None, Field(description="Only this scope")] = None
     explain: Annotated[bool, Field(description="Show each component of the score")] = False
-    content: Annotated[bool | None, Cli(option="--content/--no-content"), Field(description="Whole content with each result (an agent gets snippets unless it asks)")] = None
-    max_chars: Annotated[int | None, Field(ge=1, description="At most this many characters of text in all results")] = None
+    content: Annotated[
+        bool | None,
+        Cli(option="--content/--no-content"),
+        Field(description="Whole content with each result (an agent gets snippets unless it asks)"),
+    ] = None
+    max_chars: Annotated[int | None, Field(ge=1, description="At most this many characters of text in all results")] = (
+        None
+    )
 
 
 class StatusChange(Request):
@@ -166,7 +188,9 @@ class StatusChange(Request):
 
 class Revive(Request):
     id: Id
-    expires_ts: Annotated[str | None, Cli(metavar="TIME|30d"), Field(description="New expiry, where the old one has passed")] = None
+    expires_ts: Annotated[
+        str | None, Cli(metavar="TIME|30d"), Field(description="New expiry, where the old one has passed")
+    ] = None
     provenance: Annotated[
         str | None, Cli(metavar="event:ID"), Field(description="The promotion that allows it, for a procedural entry")
     ] = None
@@ -176,7 +200,9 @@ class Revive(Request):
 
 class Settle(Request):
     target: Annotated[
-        str, Cli(positional=True, metavar="ID|KEY"), Field(description="A diverged entry, or a merge key with several holders")
+        str,
+        Cli(positional=True, metavar="ID|KEY"),
+        Field(description="A diverged entry, or a merge key with several holders"),
     ]
     keep: Annotated[str, Cli(metavar="VERSION|ID"), Field(description="The version, or for a key the entry, to keep")]
     scope: Annotated[str | None, Field(description="Scope of the merge key (default: root)")] = None
@@ -186,7 +212,11 @@ class Settle(Request):
 
 class Decay(Request):
     policy: Annotated[str, Field(description="A policy named in [decay] of config.toml")] = "default"
-    as_of: Annotated[str | None, Cli(metavar="TIME"), Field(description="Expired by then (default: now; later than now needs --dry-run)")] = None
+    as_of: Annotated[
+        str | None,
+        Cli(metavar="TIME"),
+        Field(description="Expired by then (default: now; later than now needs --dry-run)"),
+    ] = None
     dry_run: Annotated[bool, Field(description="Say what would become stale and write nothing")] = False
     actor: Actor = None
 
@@ -194,7 +224,9 @@ class Decay(Request):
 class Promote(Request):
     source_entry_id: Annotated[str, Field(description="The entry whose present version is to become a rule")]
     evidence_refs: Annotated[
-        list[str], Cli(option="--evidence-ref", metavar="REF"), Field(description="What supports it, in provenance form; repeatable")
+        list[str],
+        Cli(option="--evidence-ref", metavar="REF"),
+        Field(description="What supports it, in provenance form; repeatable"),
     ]
     reason: Annotated[str, Field(description="Why it should be a rule")]
     approved_by: Annotated[
@@ -217,8 +249,14 @@ class RevokePromotion(Request):
 
 class RetrievalLog(Request):
     query: Annotated[str, Field(description="What was searched for")]
-    returned_ids: Annotated[list[str], Cli(option="--returned-id", metavar="ID"), Field(description="An entry that was returned; repeatable")]
-    used_ids: Annotated[list[str], Cli(option="--used-id", metavar="ID"), Field(description="An entry that was used; repeatable")] = []
+    returned_ids: Annotated[
+        list[str],
+        Cli(option="--returned-id", metavar="ID"),
+        Field(description="An entry that was returned; repeatable"),
+    ]
+    used_ids: Annotated[
+        list[str], Cli(option="--used-id", metavar="ID"), Field(description="An entry that was used; repeatable")
+    ] = []
     outcome: Annotated[Outcome, Field(description="What came of using them")]
     source: Annotated[Literal["invocation", "manual_feedback"], Field(description="Who judged")] = "invocation"
     actor: Actor = None
@@ -233,8 +271,12 @@ class Import(Request):
 
 class Export(Request):
     format: Annotated[Literal["jsonl", "markdown"], Field(description="JSON lines, or a folder of Markdown")] = "jsonl"
-    output: Annotated[str | None, Cli(metavar="PATH"), Field(description="File or folder (default for jsonl: standard output)")] = None
-    status: Annotated[Literal["active", "superseded", "deprecated", "stale", "any"], Field(description="Only this status")] = "any"
+    output: Annotated[
+        str | None, Cli(metavar="PATH"), Field(description="File or folder (default for jsonl: standard output)")
+    ] = None
+    status: Annotated[
+        Literal["active", "superseded", "deprecated", "stale", "any"], Field(description="Only this status")
+    ] = "any"
 
 
 class Verify(Request):

@@ -6,9 +6,13 @@ nothing on the fast route; pydantic makes schemas and checks of them all the sam
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import (
+    Any,
+    Literal,
+    NotRequired,  # pydantic cannot read typing's before Python 3.12
+)
 
-from typing_extensions import NotRequired, TypedDict  # pydantic cannot read typing's before Python 3.12
+from typing_extensions import TypedDict
 
 
 class Similar(TypedDict):
@@ -212,7 +216,6 @@ class Rebuilt(TypedDict):
     events: int
     entries: int
     digest: str
-    markdown_written: int
     problems: list[Problem]
 
 

@@ -1,1 +1,1 @@
-
+"""Bytes: segments, database, git, locks, front matter."""

@@ -1,1 +1,1 @@
-
+"""Derived and rebuildable: the folded state, Markdown, search."""

@@ -1,1 +1,1 @@
-
+"""`decapod knowledge`: the whole life of an entry."""

@@ -1,0 +1,250 @@
+"""The fold: events in, state out. Pure, total and independent of the order in which events arrive.
+
+An event names every subject it acts on, so each subject folds by itself: `fold_entry` sees the events of one entry and
+nothing else. Whatever else a well-sealed event may hold, folding it never fails: a field of the wrong type counts as absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from decapod_py.domain.entry import REDACTED, ROOT_SCOPE, Entry
+from decapod_py.domain.event import Event, order, text_of
+from decapod_py.domain.text import same_name
+from decapod_py.foundation.clock import parse_time
+from decapod_py.foundation.errors import Misused
+
+EVENTS, DECAY = "knowledge.events", "knowledge.decay"
+PROMOTIONS, RETRIEVAL = "knowledge.promotions", "knowledge.retrieval"
+LEDGERS = (EVENTS, PROMOTIONS, DECAY, RETRIEVAL)
+
+VERSIONS = frozenset({"entry.added", "entry.merged", "entry.edited", "entry.settled", "entry.revived"})
+_SETTABLE = frozenset({"active", "superseded", "deprecated", "stale", "deleted"})
+_TTL_POLICIES = frozenset({"ephemeral", "decay", "persistent"})
+OUTCOMES = ("helped", "neutral", "hurt", "unknown")
+
+
+class Promotion(NamedTuple):
+    """The folded state of one promotion."""
+
+    id: str
+    recorded: int
+    source_entry_id: str
+    source_version: str
+    evidence_refs: tuple[str, ...]
+    actor: str
+    reason: str
+    approved_by: str | None
+    revoked: bool
+
+    @property
+    def state(self) -> str:
+        if self.revoked:
+            return "revoked"
+        return "approved" if self.approved_by else "proposed"
+
+
+def entries_of(event: Event) -> list[str]:
+    """The entries this event acts on."""
+    ledger, kind = event["ledger"], event["type"]
+    if ledger == EVENTS and kind.startswith("entry."):
+        return _unique([*_texts([event.get("entry_id")]), *texts(event, "supersedes")])
+    if ledger == DECAY and kind == "decay.run":
+        return _unique(texts(event, "stale_ids"))
+    if kind == "event.redacted":
+        return _unique(texts(event, "entry_ids"))
+    return []
+
+
+def promotion_of(event: Event) -> str | None:
+    """The promotion this event acts on."""
+    if event["ledger"] != PROMOTIONS:
+        return None
+    if event["type"] == "promotion.recorded":
+        return str(event["event_id"])
+    named = event.get("promotion")
+    return named if isinstance(named, str) else None
+
+
+def feedback_of(event: Event) -> tuple[str, list[str]] | None:
+    """The outcome and the entries it is about; feedback is a sum, so it needs no order."""
+    if event["ledger"] != RETRIEVAL or event["type"] != "retrieval.logged" or event.get("outcome") not in OUTCOMES:
+        return None
+    return event["outcome"], _unique(texts(event, "used_ids"))
+
+
+def fold_entry(entry_id: str, events: Iterable[Event]) -> Entry | None:
+    """The state of one entry, or nothing while no version of it is here."""
+    ordered = _ordered(events)
+    versions = versions_of(entry_id, ordered)
+    if not versions:
+        return None
+    heads = heads_of(entry_id, versions)
+    first, shown = versions[0], heads[-1]
+    expires, by_default = _expiry(shown)
+    ttl_policy = shown.get("ttl_policy")
+    ttl_policy = ttl_policy if ttl_policy in _TTL_POLICIES else "persistent"
+    status, written, touched = _status(entry_id, ordered, shown, ttl_policy, expires, by_default)
+    author = first["actor"]
+    redacted = {named for event in ordered if event["type"] == "event.redacted" for named in texts(event, "redacts")}
+    return Entry(
+        id=entry_id,
+        title=_text(shown, "title", redacted),
+        content=_text(shown, "content", redacted),
+        provenances=tuple(texts(shown, "provenance")),
+        tags=tuple(texts(shown, "tags")),
+        scope=_optional(shown, "scope") or ROOT_SCOPE,
+        merge_key=_optional(shown, "merge_key"),
+        claim_id=_optional(shown, "claim_id"),
+        ttl_policy=ttl_policy,
+        expires=expires,
+        expires_by_default=by_default,
+        confidence=_optional(shown, "confidence"),
+        supersedes=tuple(
+            _unique(named for version in versions for named in texts(version, "supersedes") if named != entry_id)
+        ),
+        status=status,
+        written_status=written,
+        author=author,
+        contributors=tuple(_unique(version["actor"] for version in versions[1:] if version["actor"] != author)),
+        created=moment(first.get("created_at")) or recorded(first),
+        updated=max(recorded(touched), moment(first.get("created_at")) or 0),
+        version=shown["event_id"],
+        heads=tuple(version["event_id"] for version in heads),
+        path=_safe_path(first),
+    )
+
+
+def versions_of(entry_id: str, ordered: list[Event]) -> list[Event]:
+    return [
+        event
+        for event in ordered
+        if event["type"] in VERSIONS and event["ledger"] == EVENTS and event.get("entry_id") == entry_id
+    ]
+
+
+def heads_of(entry_id: str, versions: list[Event]) -> list[Event]:
+    """The versions that no later version was decided from. The greatest version always is one."""
+    built_on = {named for version in versions for named in was(version, entry_id) if named < version["event_id"]}
+    return [version for version in versions if version["event_id"] not in built_on]
+
+
+def was(event: Event, entry_id: str) -> list[str]:
+    """The head versions of an entry that the event was decided from."""
+    named = event.get("was")
+    return _texts(named.get(entry_id)) if isinstance(named, dict) else []
+
+
+def is_due(ttl_policy: str, expires: int | None, by_default: bool, since: int, as_of: int, lifetimes: Any) -> bool:
+    """Whether an entry has outlived its expiry, or the shorter lifetime a decay policy gives where nobody chose one."""
+    if ttl_policy not in ("decay", "ephemeral") or expires is None:
+        return False
+    lifetime = lifetimes.get(ttl_policy) if by_default and isinstance(lifetimes, dict) else None
+    if isinstance(lifetime, int):
+        expires = min(expires, since + lifetime)
+    return expires <= as_of
+
+
+def _status(
+    entry_id: str, ordered: list[Event], shown: Event, ttl_policy: str, expires: int | None, by_default: bool
+) -> tuple[str, str, Event]:
+    status = written = "active"
+    touched = shown
+    for event in ordered:
+        if event["type"] == "decay.run" and event["ledger"] == DECAY:
+            as_of = moment(event.get("as_of"))
+            if as_of is not None and is_due(
+                ttl_policy, expires, by_default, recorded(shown), as_of, event.get("lifetimes")
+            ):
+                status = "stale"
+        elif event["ledger"] != EVENTS:
+            continue
+        elif event.get("entry_id") == entry_id:
+            if event.get("status") in _SETTABLE:
+                status = written = event["status"]
+                touched = max(touched, event, key=order)
+            if status == "deleted":
+                return status, written, touched
+        elif entry_id in texts(event, "supersedes"):
+            status = written = "superseded"
+    return status, written, touched
+
+
+def fold_promotion(promotion_id: str, events: Iterable[Event]) -> Promotion | None:
+    ordered = _ordered(events)
+    recording = next((event for event in ordered if event["event_id"] == promotion_id), None)
+    if recording is None or recording["type"] != "promotion.recorded":
+        return None
+    approvers = [event["actor"] for event in ordered if event["type"] == "promotion.approved"]
+    named = _optional(recording, "approved_by")
+    return Promotion(
+        id=promotion_id,
+        recorded=recorded(recording),
+        source_entry_id=_optional(recording, "source_entry_id") or "",
+        source_version=_optional(recording, "source_version") or "",
+        evidence_refs=tuple(texts(recording, "evidence_refs")),
+        actor=recording["actor"],
+        reason=text_of(recording, "reason") or REDACTED,
+        approved_by=_approver([named, *approvers] if named else approvers, recording["actor"]),
+        revoked=any(event["type"] == "promotion.revoked" for event in ordered),
+    )
+
+
+def _approver(names: list[str], actor: str) -> str | None:
+    """Somebody other than the one who proposed it, if there is one; whether that is enough is policy."""
+    return next((name for name in names if not same_name(name, actor)), names[0] if names else None)
+
+
+def recorded(event: Event) -> int:
+    """When the event was written, by the clock of whoever wrote it."""
+    return moment(event["ts"]) or 0
+
+
+def moment(text: Any) -> int | None:
+    if not isinstance(text, str):
+        return None
+    try:
+        return parse_time(text)
+    except Misused:
+        return None
+
+
+def texts(event: Event, name: str) -> list[str]:
+    return _texts(event.get(name))
+
+
+def _texts(values: Any) -> list[str]:
+    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+
+
+def _optional(event: Event, name: str) -> str | None:
+    value = event.get(name)
+    return value if isinstance(value, str) and value else None
+
+
+def _text(event: Event, name: str, redacted: set[str]) -> str:
+    value = None if event["event_id"] in redacted else text_of(event, name)
+    return value if isinstance(value, str) else REDACTED
+
+
+def _safe_path(version: Event) -> str:
+    """Where the Markdown goes. Ledgers come from strangers too: no path leads out of the knowledge folder."""
+    path = _optional(version, "path") or ""
+    parts = path.split("/")
+    safe = path.endswith(".md") and "\\" not in path and path.isprintable() and len(path) <= 400
+    if safe and all(part and not part.startswith(".") for part in parts):
+        return path
+    return f"{version['event_id'].lower()}.md"
+
+
+def _expiry(version: Event) -> tuple[int | None, bool]:
+    return moment(version.get("expires_ts")), version.get("expires_by_default") is True
+
+
+def _ordered(events: Iterable[Event]) -> list[Event]:
+    return sorted({event["hash"]: event for event in events}.values(), key=order)
+
+
+def _unique(values: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(values))

@@ -1,0 +1,139 @@
+"""Names: which ids an entry may have, and where its Markdown lives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from hashlib import sha256
+
+from decapod_py.foundation.errors import Misused, Refused
+from decapod_py.foundation.ids import is_ulid
+
+LONGEST_ID = 200
+_PROCEDURAL = "procedural/"
+
+_LONGEST_NAME = 80  # bytes of UTF-8, before the digest
+_LONGEST_FOLDERS = 100  # bytes for all folders together, so that a checkout fits Windows' 260 characters
+_DIGEST_LENGTHS = (6, 8, *range(12, 65, 4))
+_NAMELESS = "entry"
+
+# Windows opens a device for these, whatever follows the first dot.
+_DEVICES = frozenset(
+    ["con", "prn", "aux", "nul", *(f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789¹²³")]
+)
+
+
+def check_entry_id(text: str) -> str:
+    """The id as it is stored; an id that could not be one is refused."""
+    if not text:
+        raise _bad_id(text, "is empty")
+    if len(text) > LONGEST_ID:
+        raise _bad_id(text[:40] + "...", f"is longer than {LONGEST_ID} characters")
+    if not re.fullmatch(r"[A-Za-z0-9._/-]+", text):
+        raise _bad_id(text, "has a character that is not allowed")
+    components = text.split("/")
+    if "" in components:
+        raise _bad_id(text, "has an empty component")
+    if "." in components or ".." in components:
+        raise _bad_id(text, "has a component . or ..")
+    if text.lower().startswith(_PROCEDURAL):
+        return _PROCEDURAL + text[len(_PROCEDURAL) :]
+    return text
+
+
+def _bad_id(shown: str, problem: str) -> Misused:
+    return Misused(
+        "bad-id",
+        f"the id {shown!r} {problem}",
+        "use letters, digits and . _ - with / between folders, such as procedural/retry-policy",
+    )
+
+
+def markdown_path(entry_id: str, title: str, taken: Callable[[str], bool]) -> str:
+    """Where the entry's Markdown lives, below the knowledge folder, for good.
+
+    The digest of the id makes one title on two branches two files. It grows only when the path is taken, and the
+    whole path is case-folded already, so `taken` may compare folded paths and be right on every file system.
+    """
+    folders, name = _folders_and_name(entry_id, title)
+    digest = sha256(entry_id.encode("utf-8", "surrogatepass")).hexdigest()
+    for length in _DIGEST_LENGTHS:
+        path = "/".join([*folders, _never_a_device(f"{name}-{digest[:length]}.md")])
+        if not taken(path):
+            return path
+    raise Refused("path-taken", f"every Markdown path for the entry {entry_id!r} is taken")
+
+
+def _folders_and_name(entry_id: str, title: str) -> tuple[list[str], str]:
+    # A ULID says nothing to a reader; an id that someone chose does.
+    if is_ulid(entry_id):
+        return [], slug(title)
+    *folders, name = [_component(component) for component in entry_id.split("/")]
+    return _bounded([_folder(folder) for folder in folders]), name
+
+
+def slug(title: str) -> str:
+    """The title as a file name: letters and digits of any script, and single hyphens."""
+    return _cut("".join(_kept(title, "")))
+
+
+def _component(text: str) -> str:
+    """One part of an id as a file name. Dots at an end would hide it on Unix and vanish on Windows."""
+    return _cut("".join(_kept(text, "._-")).strip(".-"))
+
+
+def _kept(text: str, punctuation: str) -> list[str]:
+    """The folded text's letters, digits and the given punctuation; a hyphen for each run of anything else."""
+    kept: list[str] = []
+    in_word = False
+    for character in _folded(text):
+        # Thai, Hindi and others write vowels as marks: without them the word is another one.
+        in_word = character.isalnum() or (in_word and _is_mark(character))
+        if in_word or character in punctuation:
+            kept.append(character)
+        elif kept and kept[-1] != "-":
+            kept.append("-")
+    return kept
+
+
+def _folded(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    from unicodedata import normalize
+
+    return normalize("NFC", normalize("NFC", text).casefold())
+
+
+def _is_mark(character: str) -> bool:
+    if character.isascii() or "\ufe00" <= character <= "\ufe0f" or character >= "\U000e0100":
+        return False  # the selectors of emoji and variants are marks too, but nobody sees them
+    from unicodedata import category
+
+    return category(character) in ("Mn", "Mc")
+
+
+def _cut(name: str) -> str:
+    whole_characters = name.encode()[:_LONGEST_NAME].decode(errors="ignore")
+    return whole_characters.strip(".-") or _NAMELESS
+
+
+def _folder(component: str) -> str:
+    # A folder that looks like an entry's file could stand where that file has to go.
+    return _never_a_device(f"{component}_" if component.endswith(".md") else component)
+
+
+def _never_a_device(name: str) -> str:
+    stem, dot, rest = name.partition(".")
+    return f"{stem}_{dot}{rest}" if stem in _DEVICES else name
+
+
+def _bounded(folders: list[str]) -> list[str]:
+    """The outer folders that fit; the digest keeps the file apart whatever was left out."""
+    kept: list[str] = []
+    room = _LONGEST_FOLDERS
+    for folder in folders:
+        room -= len(folder.encode()) + 1
+        if room < 0:
+            break
+        kept.append(folder)
+    return kept

@@ -1,0 +1,113 @@
+"""Provenance: where an entry comes from, in a form that can be checked."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import NamedTuple
+
+from decapod_py.domain.text import has_control_characters
+from decapod_py.foundation.errors import DecapodError, Misused
+
+_TIME_LIMIT = 0.25  # seconds for one pattern: a policy may hold a catastrophic one
+_LONGEST = 2_000
+_FORMS = "file:PATH, file:PATH#L3-L9, url:ADDRESS, cmd:COMMAND, commit:HASH, event:ID or person:NAME"
+
+
+class FileCitation(NamedTuple):
+    """A `file:` provenance, taken apart."""
+
+    path: str
+    first: int | None = None
+    last: int | None = None
+
+    def __str__(self) -> str:
+        if self.first is None:
+            return f"file:{self.path}"
+        return f"file:{self.path}#L{self.first}" + (f"-L{self.last}" if self.last != self.first else "")
+
+
+def check_provenance(text: str, schemes: dict[str, str]) -> str:
+    """The provenance as it is stored. Refuses what has no form; whether it exists is another question."""
+    text = text.strip(" ")
+    if has_control_characters(text):
+        raise _wrong(text, "it holds a line break or a control character")
+    if len(text) > _LONGEST:
+        raise _wrong(text[:40] + "…", f"it is longer than {_LONGEST} characters")
+    scheme, colon, rest = text.partition(":")
+    scheme = scheme.lower()
+    if not colon or scheme not in schemes:
+        raise _wrong(text, f"its scheme is none of {', '.join(schemes)}")
+    if scheme == "commit":
+        rest = rest.lower()
+    if not matches(schemes[scheme], rest, scheme):
+        raise _wrong(text, f"what follows {scheme}: does not match {schemes[scheme]}")
+    return str(parse_file_citation(rest)) if scheme == "file" else f"{scheme}:{rest}"
+
+
+def matches(pattern: str, text: str, scheme: str) -> bool:
+    import regex
+
+    try:
+        return regex.fullmatch(pattern, text, timeout=_TIME_LIMIT) is not None
+    except TimeoutError:
+        raise Misused(
+            "pattern-timeout",
+            f"the pattern of the provenance scheme {scheme!r} took longer than {_TIME_LIMIT} s",
+            f"rewrite [provenance.schemes] {scheme} in .decapod/config.toml",
+        ) from None
+    except regex.error as problem:
+        raise Misused(
+            "bad-config",
+            f"the pattern of the provenance scheme {scheme!r} is no regular expression: {problem}",
+            f"rewrite [provenance.schemes] {scheme} in .decapod/config.toml",
+        ) from None
+
+
+def parse_file_citation(text: str) -> FileCitation:
+    """`PATH`, `PATH#L3` or `PATH#L3-L9`: a path inside the repository, a range that runs forwards."""
+    path, _, fragment = text.partition("#")
+    lines = re.fullmatch(r"L(\d{1,9})(?:-L(\d{1,9}))?", fragment, re.ASCII) if fragment else None
+    if fragment and not lines:
+        raise _wrong(f"file:{text}", f"#{fragment} is no line or range of lines such as #L3-L9")
+    path = check_path(path)
+    if not lines:
+        return FileCitation(path)
+    first = int(lines[1])
+    last = int(lines[2] or first)
+    if first < 1:
+        raise _wrong(f"file:{text}", "lines are counted from 1")
+    if last < first:
+        raise _wrong(f"file:{text}", f"the range runs backwards, from line {first} to {last}")
+    return FileCitation(path, first, last)
+
+
+def check_path(path: str) -> str:
+    """A path below the repository's top, in one spelling."""
+    if not path.strip() or path != path.strip():
+        raise _wrong(f"file:{path}", "the path is empty or begins or ends with a blank")
+    if path.startswith("/") or path.startswith("~") or re.match(r"[A-Za-z]:[\\/]", path) or "\\" in path:
+        raise _wrong(f"file:{path}", "the path must be relative to the repository's top, with forward slashes")
+    if ".." in path.split("/"):
+        raise _wrong(f"file:{path}", "the path leaves the repository")
+    tidy = posixpath.normpath(path)
+    if tidy == ".":
+        raise _wrong(f"file:{path}", "the path names no file")
+    return tidy
+
+
+def short_form(text: str) -> tuple[str, str]:
+    """`src/a.py:3-9` as a path and a fragment, `src/a.py` and `#L3-L9`."""
+    if "#" in text:
+        path, _, fragment = text.partition("#")
+        return path, f"#{fragment}"
+    match = re.fullmatch(r"(.+?):(\d+)(?:-(\d+))?", text, re.ASCII | re.DOTALL)
+    if not match:
+        return text, ""
+    return match[1], f"#L{match[2]}" + (f"-L{match[3]}" if match[3] else "")
+
+
+def _wrong(text: str, why: str) -> DecapodError:
+    from decapod_py.domain.text import visible
+
+    return Misused("bad-provenance", f"{visible(text)!r} is no provenance: {why}", f"write {_FORMS}")

@@ -1,0 +1,109 @@
+"""Texts that come from people and agents: what they may hold, and in which one form they are recorded."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from decapod_py.foundation.errors import Misused, Refused
+
+LONGEST_TITLE = 300
+LONGEST_LABEL = 200
+LONGEST_CONTENT = 1_000_000
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def has_control_characters(text: str) -> bool:
+    return bool(_CONTROL.search(text) or _SURROGATE.search(text))
+
+
+def visible(text: str) -> str:
+    """The text with everything that could act on a terminal made visible."""
+    return _SURROGATE.sub("\ufffd", _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text))
+
+
+def check_title(text: str) -> str:
+    title = " ".join(_composed(check_unicode(text, "title")).split())
+    if not title:
+        raise Misused("no-title", "the title is empty", "say in a few words what this is about")
+    if _CONTROL.search(title):
+        raise Misused("bad-text", "the title holds a control character")
+    if len(title) > LONGEST_TITLE:
+        raise Misused(
+            "too-long", f"the title has {len(title)} characters; at most {LONGEST_TITLE} are kept apart from the text"
+        )
+    return title
+
+
+def check_content(text: str) -> str:
+    """Line ends are LF, no blank lines around; control characters but tabs are refused."""
+    content = tidy(check_unicode(text, "text"))
+    if len(content) > LONGEST_CONTENT:
+        raise Refused(
+            "too-long",
+            f"the text has {len(content)} characters; an entry holds at most {LONGEST_CONTENT}",
+            "cite the file instead, or split the text into entries",
+        )
+    if re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", content):
+        raise Misused("bad-text", "the text holds a control character", "remove terminal escapes and NUL bytes")
+    return content
+
+
+def tidy(text: str) -> str:
+    """One form of a body: LF, no blank lines before it, nothing blank after it."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").rstrip().split("\n")
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    return "\n".join(lines)
+
+
+def check_label(text: str, name: str) -> str:
+    """A short single-line word of the user's: an actor, a key, a scope, a tag."""
+    label = _composed(check_unicode(text, name)).strip()
+    if not label:
+        raise Misused("empty", f"the {name} is empty")
+    if _CONTROL.search(label):
+        raise Misused("bad-text", f"the {name} holds a line break or a control character")
+    if len(label) > LONGEST_LABEL:
+        raise Misused("too-long", f"the {name} has {len(label)} characters; at most {LONGEST_LABEL} are allowed")
+    return label
+
+
+def check_tags(tags: list[str]) -> list[str]:
+    """Trimmed, each once whatever its case, in the order given."""
+    seen: dict[str, str] = {}
+    for tag in tags:
+        label = check_label(tag, "tag")
+        seen.setdefault(label.casefold(), label)
+    return list(seen.values())
+
+
+def check_reason(text: str | None) -> str | None:
+    if text is None:
+        return None
+    reason = check_content(text)
+    if not reason:
+        raise Misused("empty", "the reason is empty")
+    return reason
+
+
+def check_unicode(text: str, name: str) -> str:
+    if _SURROGATE.search(text):
+        raise Misused("bad-text", f"the {name} is not valid Unicode")
+    return text
+
+
+def _composed(text: str) -> str:
+    """One spelling for words that are compared: an accent is part of its letter."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def same_name(one: str, other: str) -> bool:
+    """Whether two names are the same person's, whatever their case and width."""
+    return _folded(one) == _folded(other)
+
+
+def _folded(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())

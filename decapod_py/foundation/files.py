@@ -1,0 +1,65 @@
+"""Files that are whole or not there: temp file, fsync, rename."""
+
+from __future__ import annotations
+
+import os
+
+from decapod_py.foundation.faults import step
+
+
+def read_bytes(path: str) -> bytes | None:
+    """The bytes of a file, or nothing where there is none."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def write_whole(path: str, data: bytes, *, scratch: str, durable: bool = True) -> None:
+    """Replaces a file in one step. The temp file lives in `scratch`, on the same file system, where git ignores it."""
+    temporary = os.path.join(scratch, f"{os.getpid()}-{os.urandom(6).hex()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        step("markdown-written")
+        try:
+            os.replace(temporary, path)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            os.replace(temporary, path)
+    except BaseException:
+        _forget(temporary)
+        raise
+    if durable:
+        sync_directory(os.path.dirname(path))
+
+
+def sync_directory(path: str) -> None:
+    """Makes a new name in this directory survive a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass  # some file systems cannot sync a directory; the file itself is safe
+    finally:
+        os.close(handle)
+
+
+def _forget(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+def stamp(path: str) -> tuple[int, int, int] | None:
+    """What changes when a file does: inode, modification time, size."""
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size

@@ -1,0 +1,161 @@
+"""What the knowledge operations share: finding an entry, checking what was asked, showing the answer."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from decapod_py.domain.naming import check_entry_id
+from decapod_py.foundation.clock import format_time, parse_time
+from decapod_py.foundation.errors import Call, Misused, Refused
+
+if TYPE_CHECKING:
+    from decapod_py.domain.entry import Entry
+    from decapod_py.operations.shapes import Changed, EntryShape
+    from decapod_py.views.state import State
+    from decapod_py.workspace import Workspace
+
+_SHORTEST_PREFIX = 4
+
+
+def find_entry(state: State, given: str) -> Entry:
+    """The entry of this id, or of this beginning of an id if there is only one."""
+    wanted = check_entry_id(given.strip())
+    entry = state.entry(wanted)
+    if entry:
+        return entry
+    close = state.entries_beginning(wanted) or state.entries_beginning(wanted.upper())
+    if len(wanted) >= _SHORTEST_PREFIX and len(close) == 1:
+        found = state.entry(close[0])
+        assert found
+        return found
+    if len(close) > 1:
+        raise Refused("ambiguous-id", f"{given!r} begins more than one id: {', '.join(close)}", "give more of the id")
+    raise Refused("not-found", f"there is no entry {given!r}", Call("knowledge.list"))
+
+
+def find_living_entry(state: State, given: str) -> Entry:
+    entry = find_entry(state, given)
+    if entry.status == "deleted":
+        raise Refused("deleted", f"entry {entry.id} was deleted", Call("knowledge.history", {"id": entry.id}))
+    return entry
+
+
+def refuse_diverged(entry: Entry) -> None:
+    if entry.diverged:
+        raise Refused(
+            "diverged",
+            f"entry {entry.id} has {len(entry.heads)} head versions: {', '.join(entry.heads)}",
+            Call("knowledge.settle", {"target": entry.id, "keep": entry.version}),
+        )
+
+
+def refuse_held_key(state: State, merge_key: str | None, scope: str, but: str) -> None:
+    """At most one active entry holds a key: nothing may make a second one."""
+    held = [holder.id for holder in state.holders(merge_key, scope) if holder.id != but] if merge_key else []
+    if held:
+        raise Refused(
+            "key-held",
+            f"the merge key {merge_key!r} in scope {scope!r} is held by the active entry {held[0]}",
+            Call("knowledge.get", {"id": held[0]}),
+            {"holder": held[0]},
+        )
+
+
+def check_provenances(workspace: Workspace, references: list[str], sources: list[str]) -> tuple[str, ...]:
+    """All provenance of a request, in its stored form, each once."""
+    from decapod_py.domain.provenance import check_provenance
+
+    schemes = workspace.policy.schemes
+    written = [_from_source(workspace, source, schemes) for source in sources] + list(references)
+    checked = dict.fromkeys(check_provenance(reference, schemes) for reference in written)
+    for reference in checked:
+        if reference.startswith("file:"):
+            _stay_inside(workspace, reference)
+    return tuple(checked)
+
+
+def _from_source(workspace: Workspace, source: str, schemes: dict[str, str]) -> str:
+    """`--from src/a.py:3-9`, seen from where the command was started, as provenance seen from the top."""
+    from decapod_py.domain.provenance import short_form
+
+    if source.partition(":")[0] in schemes:
+        return source
+    path, fragment = short_form(source)
+    here = os.path.relpath(os.path.join(workspace.directory, path), workspace.root)
+    if not os.path.exists(os.path.join(workspace.root, here)) and os.path.exists(os.path.join(workspace.root, path)):
+        here = path
+    return f"file:{here.replace(os.sep, '/')}{fragment}"
+
+
+def _stay_inside(workspace: Workspace, reference: str) -> None:
+    from decapod_py.domain.provenance import parse_file_citation
+
+    top = os.path.realpath(workspace.root)
+    path = parse_file_citation(reference.removeprefix("file:")).path
+    target = os.path.realpath(os.path.join(top, path))
+    if not target.startswith(top + os.sep):
+        raise Misused("bad-provenance", f"{reference!r} leaves the repository through a link", "cite the file itself")
+
+
+def parse_past(text: str | None, now: int) -> int | None:
+    """A time that must have been."""
+    if text is None:
+        return None
+    moment = parse_time(text)
+    if moment > now:
+        raise Misused(
+            "future", f"{text} is in the future: nothing is known of it", "leave the time out to ask about now"
+        )
+    return moment
+
+
+def show_entry(entry: Entry, now: int, feedback: dict[str, int], max_chars: int | None = None) -> EntryShape:
+    shape: EntryShape = {
+        "id": entry.id,
+        "title": entry.title,
+        "content": entry.content,
+        "provenance": entry.provenance,
+        "provenances": list(entry.provenances),
+        "status": entry.status,
+        "expired": entry.status == "active" and entry.expired(now),
+        "tags": list(entry.tags),
+        "scope": entry.scope,
+        "merge_key": entry.merge_key,
+        "claim_id": entry.claim_id,
+        "supersedes_id": entry.supersedes[0] if entry.supersedes else None,
+        "supersedes": list(entry.supersedes),
+        "ttl_policy": entry.ttl_policy,
+        "expires_ts": None if entry.expires is None else format_time(entry.expires),
+        "confidence": confidence(entry),
+        "author": entry.author,
+        "contributors": list(entry.contributors),
+        "created_at": format_time(entry.created),
+        "updated_at": format_time(entry.updated),
+        "version": entry.version,
+        "diverged": entry.diverged,
+        "heads": list(entry.heads),
+        "path": f".decapod/knowledge/{entry.path}",
+        "feedback": feedback,
+    }
+    if max_chars is not None and len(entry.content) > max_chars:
+        shape["content"] = entry.content[:max_chars]
+        shape["truncated"] = True
+    return shape
+
+
+def confidence(entry: Entry) -> float | None:
+    try:
+        return float(entry.confidence) if entry.confidence else None
+    except ValueError:
+        return None
+
+
+def changed(entry_id: str, action: str, event: dict[str, Any], superseded: list[str] | None = None) -> Changed:
+    return {
+        "id": entry_id,
+        "action": action,
+        "event_id": event["event_id"],
+        "version": event["event_id"],
+        "superseded_ids": superseded or [],
+    }

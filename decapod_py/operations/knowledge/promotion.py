@@ -1,0 +1,126 @@
+"""`decapod knowledge promote`, `approve`, `revoke-promotion`: how an entry may become a rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from decapod_py.domain.fold import PROMOTIONS
+from decapod_py.domain.provenance import check_provenance
+from decapod_py.domain.text import check_label, check_reason
+from decapod_py.foundation.clock import format_time
+from decapod_py.foundation.errors import Call, Misused, Refused
+from decapod_py.operations.catalogue import operation
+from decapod_py.operations.knowledge.entries import find_living_entry, refuse_diverged
+from decapod_py.operations.knowledge.firewall import refuse_approver
+from decapod_py.workspace import Draft
+
+if TYPE_CHECKING:
+    from decapod_py.domain.fold import Promotion
+    from decapod_py.operations.requests import Approve, Promote, RevokePromotion
+    from decapod_py.operations.shapes import PromotionShape
+    from decapod_py.views.state import State
+    from decapod_py.workspace import Workspace
+
+
+@operation(writes=True, core=True)
+def promote(workspace: Workspace, request: Promote) -> PromotionShape:
+    """Propose that an entry becomes a rule, or record that somebody approved it.
+
+    The promotion is bound to the entry's present version and is good for one use: an entry under procedural/ with
+    provenance event:ID.
+    """
+    actor = workspace.actor(request.actor)
+    evidence = _evidence(request.evidence_refs, workspace.policy.schemes)
+    reason = check_reason(request.reason)
+    approver = _approver(workspace, request.approved_by, actor)
+    with workspace.writing() as writer:
+        source = find_living_entry(writer.state, request.source_entry_id)
+        refuse_diverged(source)
+        fields = {
+            "source_entry_id": source.id,
+            "source_version": source.version,
+            "target_class": "procedural",
+            "evidence_refs": evidence,
+            "approved_by": approver,
+        }
+        event = writer.append(actor, Draft(PROMOTIONS, "promotion.recorded", fields, {"reason": reason}))
+        return _shown(writer.state, event["event_id"])
+
+
+@operation(writes=True, tool=False)
+def approve(workspace: Workspace, request: Approve) -> PromotionShape:
+    """Approve a proposed promotion; whoever proposed it may not."""
+    approver = workspace.actor(request.actor)
+    reason = check_reason(request.reason)
+    with workspace.writing() as writer:
+        promotion = _find(writer.state, request.event)
+        if workspace.agent:
+            raise Refused("agent-approves", "agents propose, people approve")
+        if promotion.revoked:
+            raise Refused("promotion-revoked", f"promotion {promotion.id} was revoked")
+        refuse_approver(approver, promotion.actor, workspace.policy)
+        if promotion.approved_by:
+            raise Refused("already-approved", f"promotion {promotion.id} was approved by {promotion.approved_by}")
+        text = {"reason": reason} if reason else {}
+        writer.append(approver, Draft(PROMOTIONS, "promotion.approved", {"promotion": promotion.id}, text))
+        return _shown(writer.state, promotion.id)
+
+
+@operation(writes=True, tool=False)
+def revoke_promotion(workspace: Workspace, request: RevokePromotion) -> PromotionShape:
+    """Take a promotion back: it authorises nothing any more."""
+    actor = workspace.actor(request.actor)
+    reason = check_reason(request.reason)
+    with workspace.writing() as writer:
+        promotion = _find(writer.state, request.event)
+        if promotion.revoked:
+            raise Refused("promotion-revoked", f"promotion {promotion.id} was revoked already")
+        fields = {"promotion": promotion.id}
+        writer.append(actor, Draft(PROMOTIONS, "promotion.revoked", fields, {"reason": reason}))
+        uses = writer.state.promotion_uses(promotion.id)
+        for rule in uses:
+            workspace.warnings.append(f"{rule} rests on this promotion; deprecate it or promote it anew")
+        return _shown(writer.state, promotion.id)
+
+
+def _evidence(references: list[str], schemes: dict[str, str]) -> list[str]:
+    evidence = sorted({check_provenance(reference, schemes) for reference in references if reference.strip()})
+    if not evidence:
+        raise Misused("no-evidence", "a promotion needs evidence", "add --evidence-ref with a provenance")
+    return evidence
+
+
+def _approver(workspace: Workspace, given: str | None, actor: str) -> str | None:
+    if given is None:
+        return None
+    if workspace.agent:
+        raise Refused("agent-approves", "agents propose, people approve", "leave approved_by out")
+    approver = check_label(given, "approver")
+    refuse_approver(approver, actor, workspace.policy)
+    return approver
+
+
+def _find(state: State, event_id: str) -> Promotion:
+    promotion = state.promotion(event_id.strip().removeprefix("event:").upper())
+    if promotion is None:
+        raise Refused(
+            "unknown-promotion", f"there is no promotion {event_id!r}", Call("ledger.show", {"ledger": PROMOTIONS})
+        )
+    return promotion
+
+
+def _shown(state: State, promotion_id: str) -> PromotionShape:
+    promotion = state.promotion(promotion_id)
+    assert promotion
+    return {
+        "event_id": promotion.id,
+        "ts": format_time(promotion.recorded),
+        "source_entry_id": promotion.source_entry_id,
+        "source_version": promotion.source_version,
+        "target_class": "procedural",
+        "evidence_refs": list(promotion.evidence_refs),
+        "approved_by": promotion.approved_by,
+        "actor": promotion.actor,
+        "reason": promotion.reason,
+        "state": promotion.state,  # type: ignore[typeddict-item]
+    }

@@ -1,0 +1,79 @@
+"""What can be wrong with a workspace, in words, each with what to do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from decapod_py.workspace import FOLDER
+
+if TYPE_CHECKING:
+    from decapod_py.operations.shapes import Problem
+    from decapod_py.views.pages import Page
+    from decapod_py.views.state import State
+
+_PAGES = {
+    "missing": ("the file is not there", "decapod rebuild writes it again"),
+    "stale": ("the file shows an earlier version", "decapod rebuild writes the present one"),
+    "edited": ("the file was edited by hand and the edit is not recorded", "record it with decapod knowledge edit"),
+    "diverged": ("the entry has several head versions, and the file waits", "decapod knowledge settle"),
+    "conflicted": (
+        "the file holds conflict markers around unrecorded text",
+        "resolve them in an editor, or restore the file",
+    ),
+    "damaged": ("the file is empty or cannot be read", "restore it with git, or remove it and run decapod rebuild"),
+    "undeleted": ("the entry was deleted and its file is still there", "remove the file"),
+}
+
+
+def problem(code: str, severity: Literal["error", "warning"], place: str, message: str, fix: str) -> Problem:
+    return {"code": code, "severity": severity, "place": place, "message": message, "fix": fix}
+
+
+def ledger_problems(state: State) -> list[Problem]:
+    """Lines that are no events, and parents that are not here."""
+    found = []
+    for segment, line, code, message, tail in state.connection.execute(
+        "SELECT segment, line, code, message, tail FROM segment_problems ORDER BY segment, line"
+    ):
+        place = f"{FOLDER}/ledgers/{segment}:{line}"
+        if tail and code == "not-json":
+            found.append(
+                problem("torn-line", "warning", place, "the last line is incomplete: a crash", "none is needed")
+            )
+        else:
+            found.append(problem(code, "error", place, message, "bring the line back from git"))
+    gaps = state.connection.execute(
+        "SELECT e.ledger, count(DISTINCT p.parent) FROM event_parents p JOIN events e ON e.number = p.child"
+        " LEFT JOIN events parent ON parent.hash = p.parent WHERE parent.hash IS NULL GROUP BY e.ledger"
+    )
+    for ledger, count in gaps:
+        message = f"{count} events that others build on are not here"
+        found.append(problem("gap", "warning", f"{FOLDER}/ledgers/{ledger}", message, "merge the branch that has them"))
+    return found
+
+
+def markdown_problems(pages: list[Page]) -> list[Problem]:
+    return [
+        problem(f"markdown-{page.state}", "warning", f"{FOLDER}/knowledge/{page.path}", *_PAGES[page.state])
+        for page in pages
+    ]
+
+
+def state_problems(state: State) -> list[Problem]:
+    """What people have to decide."""
+    found = [
+        problem(
+            "diverged",
+            "warning",
+            entry_id,
+            "the entry has several head versions",
+            f"decapod knowledge history {entry_id}",
+        )
+        for entry_id in state.diverged()
+    ]
+    for key, scope, ids in state.clashes():
+        message = f"the merge key {key!r} in scope {scope!r} is held by {', '.join(ids)}"
+        found.append(
+            problem("key-clash", "warning", ids[0], message, f"decapod knowledge settle {key} --keep {ids[0]}")
+        )
+    return found

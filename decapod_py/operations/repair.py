@@ -1,0 +1,168 @@
+"""`decapod rebuild` and `doctor`: proving and restoring that everything derived equals the fold."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from decapod_py.foundation.clock import DAY
+from decapod_py.foundation.files import read_bytes
+from decapod_py.foundation.ids import milliseconds_of
+from decapod_py.operations.catalogue import operation
+from decapod_py.operations.problems import ledger_problems, markdown_problems, problem, state_problems
+from decapod_py.storage import database, git, kept
+from decapod_py.views import pages, projection, search
+from decapod_py.views.state import State
+from decapod_py.workspace import FOLDER
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+    from decapod_py.operations.requests import Doctor, Rebuild
+    from decapod_py.operations.shapes import Diagnosis, Problem, Rebuilt
+    from decapod_py.workspace import Workspace
+
+
+@operation(writes=True, idempotent=True, tool=False)
+def rebuild(workspace: Workspace, request: Rebuild) -> Rebuilt:
+    """Make the database anew from the ledgers, and the Markdown that is missing or out of date.
+
+    With --check nothing is changed: it proves that both equal the fold of the ledgers, and says where not.
+    """
+    if request.check:
+        return _check(workspace)
+    workspace.rebuild()
+    state = workspace.state()
+    unlike = workspace.unlike_the_fold()
+    return {
+        "ok": not unlike and not _errors(ledger_problems(state)),
+        "checked": False,
+        "events": state.count("events"),
+        "entries": state.count("entries"),
+        "digest": state.digest(),
+        "problems": [*ledger_problems(state), *markdown_problems(unlike)],
+    }
+
+
+def _check(workspace: Workspace) -> Rebuilt:
+    found = workspace.state()
+    fresh = database.open_in_memory(search.DDL)
+    projection.catch_up(fresh, workspace.ledgers, projection.difference(fresh, workspace.ledgers), workspace.progress)
+    truth = State(fresh, workspace.ledgers)
+    unlike = pages.survey(fresh, workspace.pages(fresh))
+    problems = [*ledger_problems(truth), *_differences(found.connection, fresh), *markdown_problems(unlike)]
+    result: Rebuilt = {
+        "ok": not _differences(found.connection, fresh) and not unlike and not _errors(problems),
+        "checked": True,
+        "events": truth.count("events"),
+        "entries": truth.count("entries"),
+        "digest": truth.digest(),
+        "problems": problems,
+    }
+    fresh.close()
+    return result
+
+
+# What must be the same in a database made anew. Row numbers and places in segments may differ.
+_COMPARED = {
+    "events": "SELECT lower(hex(hash)), event_id, ledger, type, recorded, is_head FROM events ORDER BY hash",
+    "entries": "SELECT id, lower(hex(digest)), title_key FROM entries ORDER BY id",
+    "promotions": "SELECT * FROM promotions ORDER BY id",
+    "promotion_uses": "SELECT * FROM promotion_uses ORDER BY promotion, entry_id",
+    "feedback": "SELECT * FROM feedback ORDER BY entry_id",
+    "search": "SELECT e.id, w.title, w.tags, w.content FROM entry_words w JOIN entries e ON e.number = w.rowid ORDER BY e.id",
+}
+
+
+def _differences(found: Connection, fresh: Connection) -> list[Problem]:
+    """Where the database is not the fold, table by table, with the first row that differs."""
+    problems = []
+    for table, query in _COMPARED.items():
+        mine, theirs = iter(found.execute(query)), iter(fresh.execute(query))
+        while (one := next(mine, None)) == (other := next(theirs, None)):
+            if one is None:
+                break
+        else:
+            differing = (one or other or ("?",))[0]
+            message = f"{table} differs from the fold of the ledgers, first at {differing}"
+            problems.append(
+                problem("database-differs", "error", f"{FOLDER}/local/knowledge.db", message, "decapod rebuild")
+            )
+    return problems
+
+
+def _errors(problems: list[Problem]) -> list[Problem]:
+    return [found for found in problems if found["severity"] == "error"]
+
+
+@operation(writes=True, idempotent=True, tool=False)
+def doctor(workspace: Workspace, request: Doctor) -> Diagnosis:
+    """Say in words what is wrong with this workspace; --fix repairs what loses nothing."""
+    fixed: list[str] = []
+    if request.fix:
+        fixed = _fix(workspace)
+    problems = [
+        *_git_problems(workspace),
+        *_check(workspace)["problems"],
+        *state_problems(workspace.state()),
+        *_clock_problems(workspace),
+        *_swept_problems(workspace),
+    ]
+    return {"ok": not problems, "problems": problems, "fixed": fixed}
+
+
+def _fix(workspace: Workspace) -> list[str]:
+    fixed = []
+    swept = kept.swept_segments(workspace.ledgers, workspace.local, workspace.root, workspace.repository)
+    for path in swept.lost:
+        kept.restore(workspace.ledgers, workspace.local, path)
+        fixed.append(f"brought back {FOLDER}/ledgers/{path}")
+    before = {found["place"] for found in _check(workspace)["problems"]}
+    if before:
+        workspace.rebuild()
+        after = {found["place"] for found in _check(workspace)["problems"]}
+        fixed += [f"repaired {place}" for place in sorted(before - after)]
+    return fixed
+
+
+def _git_problems(workspace: Workspace) -> list[Problem]:
+    if workspace.repository is None:
+        return []
+    sample = f"{FOLDER}/ledgers/knowledge.events/2026-01/x.jsonl"
+    found = []
+    try:
+        rule = git.ask(workspace.root, "check-ignore", "--no-index", "--verbose", "--", sample, accept=(0, 1)).strip()
+        if rule:
+            message = f"git ignores the ledgers: {rule.split(chr(9))[0]}"
+            found.append(
+                problem("git-ignores", "error", f"{FOLDER}/ledgers", message, f"add !/{FOLDER}/ after that rule")
+            )
+        tracked = git.ask(workspace.root, "ls-files", "--", f"{FOLDER}/local")
+        if tracked:
+            message = "the local folder is committed, and conflicts at every merge"
+            found.append(
+                problem("local-tracked", "error", f"{FOLDER}/local", message, f"git rm -r --cached {FOLDER}/local")
+            )
+    except git.GitFailed as failure:
+        found.append(problem("git-failed", "warning", workspace.root, str(failure), "run git status here"))
+    if read_bytes(os.path.join(workspace.root, FOLDER, ".gitattributes")) is None:
+        message = "without it a clone may change line ends in the ledgers"
+        found.append(problem("no-gitattributes", "warning", f"{FOLDER}/.gitattributes", message, "decapod init"))
+    return found
+
+
+def _clock_problems(workspace: Workspace) -> list[Problem]:
+    newest = workspace.state().newest_id()
+    ahead = milliseconds_of(newest) - workspace.clock() if newest else 0
+    if ahead < DAY:
+        return []
+    message = f"the newest event is {ahead // DAY} days ahead of this clock: some clock ran fast"
+    return [problem("clock", "warning", f"event {newest}", message, "none is needed; order is kept all the same")]
+
+
+def _swept_problems(workspace: Workspace) -> list[Problem]:
+    swept = kept.swept_segments(workspace.ledgers, workspace.local, workspace.root, workspace.repository)
+    return [
+        problem("swept", "warning", f"{FOLDER}/ledgers/{path}", "git swept this segment away", "decapod ledger restore")
+        for path in swept.lost
+    ]

@@ -1,0 +1,266 @@
+"""YAML front matter and a body: the bytes of a Markdown file, written one way and read many ways.
+
+Writing is ours, so that one state is one byte string. Reading takes what people and their editors leave behind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from yaml.events import ScalarEvent
+
+Value = str | int | float | list[str]
+Fields = dict[str, Any]
+
+_FENCE = "---"
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+class Damaged(Exception):
+    """A file that cannot be read as front matter and a body. Lines count from 1."""
+
+    def __init__(self, code: str, message: str, line: int) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.line = line
+
+
+def tidy_body(text: str) -> str:
+    """The one form of a body: LF, no blank lines before it, nothing blank after it."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _BLANK_LINES_FIRST.sub("", text.rstrip(" \t\n"), count=1)
+
+
+_BLANK_LINES_FIRST = re.compile(r"\A(?:[ \t]*\n)+")
+
+
+def render(fields: Iterable[tuple[str, Value]], body: str) -> bytes:
+    """The bytes of a file. Equal fields and bodies give equal bytes; keys are plain words."""
+    lines = [_FENCE]
+    for name, value in fields:
+        if not isinstance(value, list):
+            lines.append(f"{name}: {_scalar(value)}")
+        elif value:
+            lines.append(f"{name}:")
+            lines += [f"  - {_scalar(item)}" for item in value]
+        else:
+            lines.append(f"{name}: []")
+    lines.append(_FENCE)
+    body = tidy_body(body)
+    if body:
+        lines += ["", body]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _scalar(value: str | int | float) -> str:
+    if isinstance(value, str):
+        plain = _SURELY_TEXT.fullmatch(value) and value.lower() not in _WORDS_WITH_A_MEANING
+        return value if plain else f'"{_ESCAPED.sub(_escape, value)}"'
+    return _number(value)
+
+
+# No version of YAML reads anything but text into these: a letter first, or digits with a letter that is in no number
+# and no time (as in a ULID); then nothing that ends a plain scalar or starts a comment. All else is quoted.
+_SURELY_TEXT = re.compile(
+    r"""
+    [^\W\d_] (?: [\w./+()',;=@!?&*%$^~<>|\#-] | :(?=[^ ]) | [ ](?=[^\#]) )*
+    | (?= .* [g-np-su-wyG-NP-SU-WY] ) [0-9] [0-9A-Za-z]*
+    """,
+    re.VERBOSE,
+)
+_WORDS_WITH_A_MEANING = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
+
+# What YAML does not allow, what some reader takes for a line end, and what hides or reorders text for a reviewer.
+_ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]')
+_SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    code = ord(character)
+    return _SHORT_ESCAPES.get(character) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+
+
+def _number(value: int | float) -> str:
+    text = repr(value)
+    if text.lstrip("-") in ("inf", "nan"):
+        return text.replace("inf", ".inf").replace("nan", ".nan")
+    if "e" in text and "." not in text:
+        return text.replace("e", ".0e")  # without a dot YAML 1.1 reads 1e-05 as text
+    return text
+
+
+def parse(data: bytes, *, markers_are_text: bool = False) -> tuple[Fields, str]:
+    """The fields and the tidy body of a file; a file without front matter is all body.
+
+    Conflict markers are damage, unless the caller knows that the text is about them.
+    """
+    text = _decoded(data)
+    if not markers_are_text:
+        _refuse_markers(text)
+    if not _opens(text):
+        return {}, tidy_body(text)
+    header, body = _split(text)
+    return _fields_of(header), tidy_body(body)
+
+
+def _decoded(data: bytes) -> str:
+    if not data.strip(b"\0 \t\r\n"):  # some file systems leave zeros behind after a crash
+        raise Damaged("empty", "the file is empty", 1)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise Damaged("not-utf8", f"the file is not UTF-8: {problem.reason}", line) from None
+    return text.removeprefix(_BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _opens(text: str) -> bool:
+    return text.partition("\n")[0].rstrip(" \t") == _FENCE
+
+
+def _split(text: str) -> tuple[str, str]:
+    closing = _CLOSING_FENCE.search(text, text.index("\n")) if "\n" in text else None
+    if closing is None:
+        raise Damaged("unclosed", "the front matter has no closing ---", 1)
+    return text[text.index("\n") + 1 : closing.start() + 1], text[closing.end() :]
+
+
+_CLOSING_FENCE = re.compile(r"\n---[ \t]*(?:\n|\Z)")
+
+
+def _refuse_markers(text: str) -> None:
+    marker = _MARKER.search(text)
+    if marker:
+        line = text.count("\n", 0, marker.start()) + 1
+        raise Damaged("conflict-markers", "a merge left conflict markers in the file", line)
+
+
+# A line of seven = alone is a heading; only between the other two is it a marker.
+_MARKER = re.compile(r"^(?:<{7}|>{7})(?: |$)", re.MULTILINE)
+
+
+def conflict_sides(data: bytes) -> tuple[bytes, bytes] | None:
+    """Our and their full text of a file with conflict markers; nothing if the markers do not pair up."""
+    sides: dict[str, list[bytes]] = {"ours": [], "theirs": []}
+    reading = "both"
+    for line in data.replace(b"\r\n", b"\n").split(b"\n"):
+        turn = _TURNS.get((reading, line[:7])) if len(line) == 7 or line[7:8] == b" " else None
+        if turn:
+            reading = turn
+        elif reading == "both" or reading in sides:
+            for side in sides if reading == "both" else (reading,):
+                sides[side].append(line)
+    if reading != "both" or any(_BYTES_MARKER.search(b"\n".join(side)) for side in sides.values()):
+        return None
+    return b"\n".join(sides["ours"]), b"\n".join(sides["theirs"])
+
+
+_BYTES_MARKER = re.compile(_MARKER.pattern.encode(), re.MULTILINE)
+_TURNS = {
+    ("both", b"<<<<<<<"): "ours",
+    ("ours", b"|||||||"): "base",
+    ("ours", b"======="): "theirs",
+    ("base", b"======="): "theirs",
+    ("theirs", b">>>>>>>"): "both",
+}
+
+
+def _fields_of(header: str) -> Fields:
+    # Costs more to import than most commands take, and only a file that differs is ever parsed.
+    import yaml
+
+    # Events, not nodes: the composer of the C library recurses, and deep nesting kills the process.
+    events = yaml.parse(header, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+    try:
+        return _document(events)
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        reason = getattr(problem, "problem", None) or getattr(problem, "reason", None) or "it cannot be read"
+        line = mark.line + _LINES_ABOVE if mark else 1
+        raise Damaged("bad-yaml", f"the front matter is not YAML: {reason}", line) from None
+
+
+_LINES_ABOVE = 2  # marks count from 0, below the opening fence
+_DEEPEST = 20
+
+
+def _document(events: Iterator[Any]) -> Fields:
+    import yaml
+
+    next(events)  # the stream starts
+    if isinstance(next(events), yaml.StreamEndEvent):
+        return {}
+    first = next(events)
+    if not isinstance(first, yaml.MappingStartEvent):
+        raise _damage(first, "not-a-mapping", "the front matter has no `key: value` lines")
+    fields = _mapping(events, 1)
+    next(events)  # the document ends
+    after = next(events)
+    if not isinstance(after, yaml.StreamEndEvent):
+        raise _damage(after, "bad-yaml", "the front matter goes on after its end")
+    return fields
+
+
+def _damage(event: Any, code: str, message: str) -> Damaged:
+    return Damaged(code, message, event.start_mark.line + _LINES_ABOVE)
+
+
+def _mapping(events: Iterator[Any], depth: int) -> Fields:
+    import yaml
+
+    fields: Fields = {}
+    while not isinstance(key := next(events), yaml.MappingEndEvent):
+        if not isinstance(key, yaml.ScalarEvent):
+            raise _damage(key, "bad-yaml", "a key of the front matter is not a word")
+        if key.value in fields:
+            raise _damage(key, "duplicate-key", f"the front matter has the key {key.value!r} twice")
+        fields[key.value] = _value(next(events), events, depth)
+    return fields
+
+
+def _sequence(events: Iterator[Any], depth: int) -> list[Any]:
+    import yaml
+
+    items = []
+    while not isinstance(event := next(events), yaml.SequenceEndEvent):
+        items.append(_value(event, events, depth))
+    return items
+
+
+def _value(event: Any, events: Iterator[Any], depth: int) -> Any:
+    import yaml
+
+    if isinstance(event, yaml.ScalarEvent):
+        return _scalar_value(event)
+    if isinstance(event, yaml.AliasEvent):
+        # A few lines of aliases can stand for a billion values, or for themselves.
+        raise _damage(event, "bad-yaml", "the front matter uses an alias")
+    if depth == _DEEPEST:
+        raise _damage(event, "bad-yaml", "the front matter is nested too deeply")
+    return _mapping(events, depth + 1) if isinstance(event, yaml.MappingStartEvent) else _sequence(events, depth + 1)
+
+
+def _scalar_value(event: ScalarEvent) -> str | int | float | bool | None:
+    """What a scalar means in YAML 1.2's core, as Obsidian reads it: 12:30, no and 2026-01-01 are texts."""
+    text: str = event.value
+    if event.style:  # quoted, or a block
+        return text
+    if text in ("", "~", "null", "Null", "NULL"):
+        return None
+    if text in ("true", "True", "TRUE", "false", "False", "FALSE"):
+        return text.lower() == "true"
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text.replace(".inf", "inf").replace(".nan", "nan"))
+    return text
+
+
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,4000})")  # Python converts no longer ones
+_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?\.inf|\.nan")

@@ -1,0 +1,80 @@
+"""Segments that git swept away: a `git clean` or `reset --hard` takes the name, the link under `local/kept/` stays."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from decapod_py.domain.event import BadLine, from_line
+from decapod_py.foundation.files import write_whole
+from decapod_py.storage import git, segments
+
+
+class Swept(NamedTuple):
+    """Kept segments that are not in the working tree."""
+
+    lost: list[str]  # in no commit of any ref: only the link has them
+    elsewhere: list[str]  # on another branch or in a stash: git brings them back
+
+
+def swept_segments(ledgers: str, local: str, root: str, repository: git.Repository | None) -> Swept:
+    kept = os.path.join(local, "kept")
+    missing = sorted(segments.scan(kept).keys() - segments.scan(ledgers).keys())
+    missing = [path for path in missing if not _stands_elsewhere(ledgers, kept, path)]
+    if not missing or repository is None:
+        return Swept(missing, [])
+    known = _in_any_commit(root, ledgers)
+    return Swept([path for path in missing if path not in known], [path for path in missing if path in known])
+
+
+def restore(ledgers: str, local: str, path: str) -> None:
+    """Brings a segment back under its old name, as a file of its own."""
+    with open(os.path.join(local, "kept", path), "rb") as file:
+        data = file.read()
+    write_whole(os.path.join(ledgers, path), data, scratch=local)
+
+
+def _stands_elsewhere(ledgers: str, kept: str, path: str) -> bool:
+    """Whether the working tree has every event of a kept segment, in a packed one say."""
+    wanted = {line.event["hash"] for line in segments.read(kept, path) if line.event}
+    return not wanted or wanted <= _present(ledgers, path.split("/", 1)[0])
+
+
+def _present(ledgers: str, ledger: str) -> set[str]:
+    found = set()
+    for path in segments.scan(ledgers):
+        if path.startswith(f"{ledger}/"):
+            found |= {line.event["hash"] for line in segments.read(ledgers, path) if line.event}
+    return found
+
+
+def _in_any_commit(root: str, ledgers: str) -> set[str]:
+    """Every segment that some commit of any ref holds, stashes included."""
+    prefix = os.path.relpath(ledgers, root).replace(os.sep, "/") + "/"
+    stashes = git.ask(root, "rev-list", "-g", "refs/stash", "--", accept=(0, 128)).split()
+    listed = git.ask(
+        root,
+        "log",
+        "--all",
+        "--full-history",
+        "-m",
+        "--root",
+        "--format=",
+        "--name-only",
+        "-z",
+        "--diff-filter=AR",
+        *stashes,
+        "--",
+        prefix,
+        accept=(0, 128),
+    )
+    top = git.ask(root, "rev-parse", "--show-prefix").strip()
+    return {name.removeprefix(top).removeprefix(prefix) for name in listed.replace("\n", "\0").split("\0") if name}
+
+
+def readable(line: bytes) -> bool:
+    try:
+        from_line(line)
+    except BadLine:
+        return False
+    return True

@@ -1,0 +1,57 @@
+"""Joining committed segments: fewer files, the same events. Identity is the event, not the file."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+
+from decapod_py.domain.event import Event, order, to_line
+from decapod_py.foundation.files import write_whole
+from decapod_py.foundation.ids import milliseconds_of, ulid
+from decapod_py.storage import git, segments
+
+
+def plan(ledgers: str, root: str) -> dict[str, list[str]]:
+    """Per ledger and month, the segments to join: committed as they are, sound, and more than one."""
+    committed = _unchanged_in_head(ledgers, root)
+    groups: dict[str, list[str]] = {}
+    for path, segment in sorted(segments.scan(ledgers).items()):
+        if path in committed and segment.size < segments.FULL and _is_sound(ledgers, path):
+            groups.setdefault(os.path.dirname(path), []).append(path)
+    return {month: paths for month, paths in groups.items() if len(paths) > 1}
+
+
+def join(ledgers: str, scratch: str, groups: dict[str, list[str]]) -> list[str]:
+    """Writes each joined segment whole before its parts go: a crash leaves copies, and copies are dropped by hash."""
+    written = []
+    for month, paths in groups.items():
+        events: dict[str, Event] = {}
+        for path in paths:
+            events.update((line.event["hash"], line.event) for line in segments.read(ledgers, path) if line.event)
+        lines = [to_line(event) for event in sorted(events.values(), key=order)]
+        target = f"{month}/{_name(sorted(events.values(), key=order), lines)}.jsonl"
+        write_whole(os.path.join(ledgers, target), b"".join(lines), scratch=scratch)
+        written.append(target)
+        for path in paths:
+            if path != target:
+                os.unlink(os.path.join(ledgers, path))
+    return written
+
+
+def _name(events: list[Event], lines: list[bytes]) -> str:
+    """The same events give the same name, so that two clones that pack the same segments agree."""
+    return ulid(milliseconds_of(events[-1]["event_id"]), sha256(b"".join(lines)).digest()[:10])
+
+
+def _is_sound(ledgers: str, path: str) -> bool:
+    return all(line.event and line.terminated for line in segments.read(ledgers, path))
+
+
+def _unchanged_in_head(ledgers: str, root: str) -> set[str]:
+    prefix = os.path.relpath(ledgers, root).replace(os.sep, "/") + "/"
+    try:
+        listed = git.ask(root, "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", prefix).split("\0")
+        changed = git.ask(root, "diff", "--name-only", "-z", "--relative", "HEAD", "--", prefix).split("\0")
+    except git.GitFailed:
+        return set()
+    return {name.removeprefix(prefix) for name in set(listed) - set(changed) if name}

@@ -1,0 +1,154 @@
+"""Segments: the files a ledger is made of. Bytes are only ever added; a committed segment never changes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from decapod_py.domain.event import BadLine, Event, from_line
+from decapod_py.foundation.faults import step, tears_a_line
+from decapod_py.foundation.files import sync_directory
+from decapod_py.foundation.ids import milliseconds_of
+
+FULL = 4 * 1024 * 1024  # a segment of this size is left alone and a new one begun
+
+
+class Segment(NamedTuple):
+    """One file as the disk has it now."""
+
+    path: str  # <ledger>/<yyyy-mm>/<ulid>.jsonl
+    size: int
+    mtime_ns: int
+    inode: int
+
+    @property
+    def ledger(self) -> str:
+        return self.path.split("/", 1)[0]
+
+
+class Line(NamedTuple):
+    """One line of a segment: an event, or why it is none."""
+
+    number: int
+    offset: int
+    length: int
+    event: Event | None
+    problem: BadLine | None
+    terminated: bool
+
+
+def scan(directory: str) -> dict[str, Segment]:
+    """Every segment below the ledgers directory."""
+    found: dict[str, Segment] = {}
+    for ledger in _folders(directory):
+        for month in _folders(ledger.path):
+            prefix = f"{ledger.name}/{month.name}/"
+            with os.scandir(month.path) as files:
+                for file in files:
+                    if file.name.endswith(".jsonl") and file.is_file(follow_symlinks=False):
+                        stat = file.stat(follow_symlinks=False)
+                        path = prefix + file.name
+                        found[path] = Segment(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+    return found
+
+
+def _folders(directory: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as entries:
+            return [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return []
+
+
+def read(directory: str, path: str) -> Iterator[Line]:
+    """The lines of a segment, each checked by itself and against the ledger it lies in."""
+    ledger = path.split("/", 1)[0]
+    offset = 0
+    with open(os.path.join(directory, path), "rb") as file:
+        for number, line in enumerate(file, 1):
+            terminated = line.endswith(b"\n")
+            event, problem = _checked(line, ledger)
+            if event or line.strip():
+                yield Line(number, offset, len(line), event, problem, terminated)
+            offset += len(line)
+
+
+def _checked(line: bytes, ledger: str) -> tuple[Event | None, BadLine | None]:
+    try:
+        event = from_line(line)
+    except BadLine as problem:
+        return None, problem
+    if event["ledger"] != ledger:
+        return None, BadLine("wrong-ledger", f"event {event['event_id']} belongs to {event['ledger']}, not to {ledger}")
+    return event, None
+
+
+def is_terminated(directory: str, path: str) -> bool:
+    """Whether the last line is complete; only such a segment may grow."""
+    with open(os.path.join(directory, path), "rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+def new_path(ledger: str, identifier: str, month: str) -> str:
+    return f"{ledger}/{month}/{identifier}.jsonl"
+
+
+def append(directory: str, path: str, data: bytes) -> Segment:
+    """Appends whole lines and makes them durable. When this returns, the events have happened."""
+    full = os.path.join(directory, path)
+    folder = os.path.dirname(full)
+    made = _make_folders(folder, directory)
+    created = not os.path.exists(full)
+    handle = os.open(full, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        step("segment-opened")
+        if tears_a_line():
+            os.write(handle, data[: len(data) // 2])
+            step("half-written")
+        _write_all(handle, data)
+        step("line-written")
+        os.fsync(handle)
+        stat = os.fstat(handle)
+    finally:
+        os.close(handle)
+    if created:
+        for place in [folder, *made]:
+            sync_directory(place)
+    return Segment(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+def _make_folders(folder: str, top: str) -> list[str]:
+    """Makes the month's folder; returns the parents whose new names must be made durable."""
+    if os.path.isdir(folder):
+        return []
+    os.makedirs(folder, exist_ok=True)
+    return [os.path.dirname(folder), top]
+
+
+def keep(directory: str, kept: str, path: str) -> None:
+    """A second name for a segment, outside git's reach, so that a `git clean` takes nothing for good."""
+    target = os.path.join(kept, path)
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    try:
+        os.link(os.path.join(directory, path), target)
+    except FileExistsError:
+        pass
+    except OSError:
+        pass  # a file system without hard links: git alone keeps the segment
+
+
+def month_of(identifier: str) -> str:
+    """The folder of a segment, by the time in its id."""
+    from decapod_py.foundation.clock import format_time
+
+    return format_time(milliseconds_of(identifier))[:7]

@@ -1,0 +1,184 @@
+"""The database's tables, defined once. The embedded database runs the DDL generated from here (`schema.sql`)."""
+
+from __future__ import annotations
+
+from sqlalchemy import Index, LargeBinary, text
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlmodel import Field, SQLModel
+
+_CLUSTERED = {"sqlite_with_rowid": False}  # the key is the row: half the space, one look-up
+
+
+class Meta(SQLModel, table=True):
+    __tablename__ = "meta"
+    key: str = Field(primary_key=True)
+    value: str
+
+
+class SegmentRow(SQLModel, table=True):
+    """A segment as it was when it was last folded."""
+
+    __tablename__ = "segments"
+    path: str = Field(primary_key=True)
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+class SegmentProblem(SQLModel, table=True):
+    """A line that is no event."""
+
+    __tablename__ = "segment_problems"
+    segment: str = Field(primary_key=True)
+    line: int = Field(primary_key=True)
+    code: str
+    message: str
+    tail: bool  # an unterminated last line: a crash, not damage
+
+
+class EventRow(SQLModel, table=True):
+    """Where an event is. Its text stays in the segment."""
+
+    __tablename__ = "events"
+    __table_args__ = (Index("ix_events_heads", "ledger", sqlite_where=text("is_head")),)
+    number: int = Field(primary_key=True)
+    hash: bytes = Field(sa_type=LargeBinary, unique=True)
+    event_id: str = Field(index=True)
+    ledger: str
+    type: str
+    recorded: int
+    segment: str = Field(index=True)
+    offset: int
+    length: int
+    is_head: bool
+
+
+class EventCopy(SQLModel, table=True):
+    """The same event once more, in another segment."""
+
+    __tablename__ = "event_copies"
+    segment: str = Field(primary_key=True)
+    offset: int = Field(primary_key=True)
+    length: int
+    hash: bytes = Field(sa_type=LargeBinary, index=True)
+
+
+class EventParent(SQLModel, table=True):
+    __tablename__ = "event_parents"
+    __table_args__ = _CLUSTERED
+    parent: bytes = Field(sa_type=LargeBinary, primary_key=True)
+    child: int = Field(primary_key=True, index=True)
+
+
+class EventSubject(SQLModel, table=True):
+    """What an event acts on: `e:<entry id>` or `p:<promotion id>`."""
+
+    __tablename__ = "event_subjects"
+    __table_args__ = _CLUSTERED
+    subject: str = Field(primary_key=True)
+    event: int = Field(primary_key=True, index=True)
+
+
+class EventFeedback(SQLModel, table=True):
+    """What a feedback event adds, so that it can be taken back when the event vanishes."""
+
+    __tablename__ = "event_feedback"
+    __table_args__ = _CLUSTERED
+    event: int = Field(primary_key=True)
+    entry_id: str = Field(primary_key=True)
+    outcome: str
+
+
+class EntryRow(SQLModel, table=True):
+    __tablename__ = "entries"
+    __table_args__ = (Index("ix_entries_key", "merge_key", "scope"), Index("ix_entries_created", "created"))
+    number: int = Field(primary_key=True)
+    id: str = Field(unique=True)
+    title: str
+    title_key: str = Field(index=True)
+    content: str
+    provenances: str
+    tags: str
+    scope: str
+    merge_key: str | None
+    claim_id: str | None
+    ttl_policy: str
+    expires: int | None
+    expires_by_default: bool
+    confidence: str | None
+    supersedes: str
+    status: str
+    written_status: str
+    author: str
+    contributors: str
+    created: int
+    updated: int
+    version: str
+    heads: str
+    path: str = Field(index=True)
+    digest: bytes = Field(sa_type=LargeBinary)
+
+
+class PromotionRow(SQLModel, table=True):
+    __tablename__ = "promotions"
+    id: str = Field(primary_key=True)
+    recorded: int
+    source_entry_id: str
+    source_version: str
+    evidence_refs: str
+    actor: str
+    reason: str
+    approved_by: str | None
+    revoked: bool
+
+
+class PromotionUse(SQLModel, table=True):
+    """Which entries rest on a promotion."""
+
+    __tablename__ = "promotion_uses"
+    __table_args__ = _CLUSTERED
+    promotion: str = Field(primary_key=True)
+    entry_id: str = Field(primary_key=True, index=True)
+
+
+class FeedbackRow(SQLModel, table=True):
+    __tablename__ = "feedback"
+    entry_id: str = Field(primary_key=True)
+    helped: int
+    neutral: int
+    hurt: int
+    unknown: int
+
+
+class PendingMarkdown(SQLModel, table=True):
+    """A file to write. The note goes only when the file equals the fold."""
+
+    __tablename__ = "pending_markdown"
+    path: str = Field(primary_key=True)
+    entry_id: str
+    blocked: str | None  # the state of a file that is not ours to overwrite
+
+
+class MarkdownFile(SQLModel, table=True):
+    """A file as it was when it was last looked at."""
+
+    __tablename__ = "markdown_files"
+    path: str = Field(primary_key=True)
+    entry_id: str = Field(index=True)
+    stamp: str
+    state: str
+
+
+def embedded_ddl() -> str:
+    """The DDL of the embedded database."""
+    dialect = sqlite.dialect()
+    statements = []
+    for table in SQLModel.metadata.sorted_tables:
+        statements.append(str(CreateTable(table).compile(dialect=dialect)).strip())
+        statements += [
+            str(CreateIndex(index).compile(dialect=dialect))
+            for index in sorted(table.indexes, key=lambda index: str(index.name))
+        ]
+    lines = [line.rstrip() for statement in statements for line in f"{statement};".splitlines()]
+    return "-- Generated from tables.py; a test compares them.\n" + "\n".join(lines) + "\n"

@@ -1,0 +1,78 @@
+"""Help that teaches: what the program and its groups are for, and examples for `--help` and the reference page."""
+
+from __future__ import annotations
+
+TAGLINE = "Decapod keeps what a team and its agents know inside the git repository, and keeps it true."
+
+GROUPS = {
+    "knowledge": "Record, find and govern what is known.",
+    "ledger": "Check, read, restore and pack the events behind it all.",
+}
+
+GLOBAL_OPTIONS = {
+    "-C DIR": "Run as if started in DIR, like git; relative paths count from there",
+    "--json": "One JSON value on standard output; errors as JSON on standard error",
+}
+
+COMPLETION_HELP = "Print the completion script for your shell."
+MCP_HELP = "Serve the operations to an agent as MCP tools, over stdio."
+SCHEMA_HELP = "Print the JSON Schema of what an operation takes and gives."
+
+# By the words typed after `decapod`; the empty name is the program itself.
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "": (
+        "decapod init",
+        'decapod knowledge add "Retries stop at 3" --from src/client.py:3-9',
+        'decapod knowledge search "how often do we retry?"',
+        "decapod status",
+    ),
+    "knowledge": (
+        'decapod knowledge add "Retries stop at 3" --from src/client.py:3-9',
+        'decapod knowledge search "how often do we retry?" --explain',
+        "decapod knowledge history 01JZ8",
+    ),
+    "ledger": ("decapod ledger verify", "decapod ledger show --entry 01JZ8 --limit 10"),
+    "init": ("decapod init", "decapod -C path/to/repository init"),
+    "knowledge add": (
+        'decapod knowledge add "Retries stop at 3" --from src/client.py:3-9 --tag http',
+        "decapod knowledge add --title 'Deploys freeze on Friday' --text-file note.md --provenance person:ana",
+        "git log -1 --format=%B | decapod knowledge add --title 'Why XML went' --text - --provenance commit:4f2a9c1",
+        "decapod knowledge add 'Timeout is 30 s' --from conf.toml:4 --merge-key http.timeout --on-conflict supersede",
+    ),
+    "knowledge search": (
+        'decapod knowledge search "how often do we retry?"',
+        "decapod knowledge search '\"exact phrase\" prefix*' --tag http --limit 3",
+        "decapod knowledge search retries --as-of 2026-03-01 --json",
+        "decapod knowledge search retries --rank recency_decay --explain",
+    ),
+    "knowledge get": ("decapod knowledge get 01JZ8", "decapod knowledge get 01JZ8 --as-of 2026-03-01"),
+    "knowledge edit": (
+        "decapod knowledge edit 01JZ8 --title 'Retries stop at 5' --from src/client.py:3-9",
+        "decapod knowledge edit 01JZ8 --tag http --tag retry",
+    ),
+    "knowledge decay": (
+        "decapod knowledge decay --dry-run",
+        "decapod knowledge decay --as-of 2027-01-01 --dry-run",
+        "decapod knowledge decay",
+    ),
+    "knowledge promote": (
+        "decapod knowledge promote --source-entry-id 01JZ8 --evidence-ref commit:4f2a9c1 --reason 'held for a year'",
+        "decapod knowledge approve 01JZ9 --actor ana",
+        "decapod knowledge add --id procedural/retries --title 'Retries stop at 3' --provenance event:01JZ9",
+    ),
+    "knowledge settle": ("decapod knowledge settle 01JZ8 --keep 01JZA",),
+    "knowledge retrieval-log": (
+        "decapod knowledge retrieval-log --query retries --returned-id 01JZ8 --used-id 01JZ8 --outcome helped",
+    ),
+    "knowledge import": ("decapod knowledge import entries.jsonl --dry-run", "decapod knowledge import entries.jsonl"),
+    "knowledge export": (
+        "decapod knowledge export > entries.jsonl",
+        "decapod knowledge export --format markdown --output handbook/",
+    ),
+    "ledger verify": ("decapod ledger verify", "decapod ledger verify --allow-gaps"),
+    "rebuild": ("decapod rebuild --check",),
+    "doctor": ("decapod doctor", "decapod doctor --fix"),
+    "schema": ("decapod schema knowledge.add",),
+    "mcp": ("claude mcp add decapod -- decapod mcp", "decapod mcp --toolset all --actor agent:reviewer"),
+    "completion": ('eval "$(decapod completion bash)"', "decapod completion fish | source"),
+}

@@ -1,0 +1,77 @@
+"""Writing to the terminal, a pipe or a program: safe characters, one encoding, quiet when the reader has left."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from typing import Any, TextIO
+
+from decapod_py.foundation.errors import Refused
+
+# Entries are written by strangers. Control characters drive a terminal, directional overrides reorder what it shows,
+# and a lone surrogate cannot be encoded at all.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_BLANKS = re.compile(r"\s+")
+
+
+def neutral(text: str) -> str:
+    """The text with every character that acts instead of showing written out as an escape."""
+    return text if text.isprintable() else _UNSAFE.sub(_written_out, text)
+
+
+def one_line(text: str) -> str:
+    """The same on a single line, so that stored text cannot pose as a line of ours."""
+    return text if text.isprintable() else neutral(_BLANKS.sub(" ", text).strip())
+
+
+def _written_out(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def to_json(value: Any) -> str:
+    """One JSON value on one line; other scripts stay readable."""
+    return safe_json(json.dumps(value, ensure_ascii=False))
+
+
+def safe_json(text: str) -> str:
+    """JSON text whose remaining unsafe characters are escapes too: the same value, harmless on a terminal."""
+    return text if text.isprintable() else _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def answer(text: str) -> None:
+    """Writes the result to standard output."""
+    _write(sys.stdout, text)
+
+
+def report(text: str) -> None:
+    """Writes to standard error: warnings and errors."""
+    _write(sys.stderr, text)
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    if stream is None:  # closed by the caller: nobody wants to hear it
+        return
+    try:
+        # A lone surrogate becomes `\ud800`, which inside JSON is even the right escape.
+        stream.flush()
+        stream.buffer.write(f"{text}\n".encode("utf-8", "backslashreplace"))
+        stream.flush()
+    except BrokenPipeError:
+        forget(stream)
+    except OSError as problem:
+        forget(stream)
+        raise Refused("output-failed", f"the output could not be written: {problem.strerror}") from None
+
+
+def forget(stream: TextIO) -> None:
+    """Points the stream nowhere, so that the interpreter does not complain again while it exits."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()

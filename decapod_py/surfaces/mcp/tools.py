@@ -1,0 +1,102 @@
+"""A tool is what an agent is offered; most are operations, later ones may adapt another system's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from decapod_py.foundation.errors import Misused, Refused
+from decapod_py.operations.catalogue import Operation
+from decapod_py.surfaces.mcp.schema import Schema, compact, input_schema, output_schema
+
+if TYPE_CHECKING:
+    from decapod_py.workspace import Workspace
+
+Arguments = dict[str, Any]
+Answer = dict[str, Any]
+
+# What an agent gets where it did not ask otherwise: answers of about 6,000 characters of text.
+AGENT_DEFAULTS: dict[str, Arguments] = {
+    "knowledge.search": {"content": False, "max_chars": 6_000},
+    "knowledge.get": {"max_chars": 6_000},
+    "knowledge.history": {"limit": 10, "max_chars": 600},  # max_chars cuts each text, not their sum
+    "knowledge.list": {"limit": 10},
+    "ledger.show": {"limit": 10},
+}
+LARGEST_ANSWER = 60_000  # characters; clients cut what is longer, and then nobody counts what is missing
+
+
+@dataclass(frozen=True)
+class Tool:
+    """The schemas are functions: they are built to be listed, and a call needs none."""
+
+    name: str
+    title: str
+    description: str
+    read_only: bool
+    destructive: bool
+    idempotent: bool
+    input_schema: Callable[[], Schema]
+    output_schema: Callable[[], Schema]
+    run: Callable[[Workspace, Arguments], Answer]
+
+
+def tool_of(operation: Operation) -> Tool:
+    """An operation as a tool of the same words."""
+    defaults = AGENT_DEFAULTS.get(operation.name, {})
+
+    def asked() -> Schema:
+        schema = operation.request_model.model_json_schema()
+        return input_schema(schema, hidden=_people_only(operation), defaults=defaults)
+
+    def answered() -> Schema:
+        return output_schema(operation.result_adapter.json_schema())
+
+    def run(workspace: Workspace, arguments: Arguments) -> Answer:
+        request = _request(operation, arguments, defaults)
+        return _bounded(operation, operation.function(workspace, request))
+
+    return Tool(
+        name=operation.tool_name,
+        title=operation.name.replace(".", " ").replace("-", " ").capitalize(),
+        description=operation.description,
+        read_only=not operation.writes,
+        destructive=operation.destructive,
+        idempotent=operation.idempotent,
+        input_schema=asked,
+        output_schema=answered,
+        run=run,
+    )
+
+
+def _people_only(operation: Operation) -> set[str]:
+    from decapod_py.operations.requests import PeopleOnly
+
+    fields = operation.request_model.model_fields
+    return {name for name, field in fields.items() if any(isinstance(mark, PeopleOnly) for mark in field.metadata)}
+
+
+def _request(operation: Operation, arguments: Arguments, defaults: Arguments) -> Any:
+    from pydantic import ValidationError
+
+    offered = operation.request_model.model_fields.keys() - _people_only(operation)
+    if unknown := sorted(arguments.keys() - offered):
+        raise Misused("bad-request", f"unknown: {', '.join(unknown)}", hint=f"it takes: {', '.join(sorted(offered))}")
+    given = {name: value for name, value in arguments.items() if value is not None}
+    try:
+        return operation.request_model.model_validate(defaults | given)
+    except ValidationError as error:
+        raise Misused("bad-request", _sentence(error.errors(include_url=False, include_context=False))) from None
+
+
+def _sentence(problems: list[Any]) -> str:
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in problems)
+
+
+def _bounded(operation: Operation, answer: Answer) -> Answer:
+    """Refuses to flood an agent. A write is answered whatever its size: it has happened."""
+    if not operation.writes and (size := len(compact(answer))) > LARGEST_ANSWER:
+        message = f"the answer has {size:,} characters, more than {LARGEST_ANSWER:,}"
+        raise Refused("too-large", message, hint="ask for less: a smaller limit or max_chars, or a filter")
+    return answer

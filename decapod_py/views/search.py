@@ -1,0 +1,321 @@
+"""Full-text search over the entries of the database, and the entries that say nearly the same.
+
+Relevance is bm25 over the whole text: any of the query's words will do, rare ones count most, a title more than a text.
+The tables are a projection; whoever writes `entries` calls `index` or `unindex` in the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from decapod_py.domain import words
+from decapod_py.foundation.clock import DAY
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+    from decapod_py.domain.entry import Entry
+    from decapod_py.domain.words import Term
+
+Row = tuple[int, str, str, str]  # number, title, tags and content as they are indexed
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+TITLE_WEIGHT, TAGS_WEIGHT, CONTENT_WEIGHT = 8, 4, 1
+
+# Rows of `entries` are long: `entries_matched` has what filters and order need of a match, in a tenth of the pages.
+DDL = f"""
+CREATE VIRTUAL TABLE entry_words USING fts5(title, tags, content, tokenize = '{TOKENIZER}');
+CREATE TABLE entry_sketch (value INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (value, number)) WITHOUT ROWID;
+CREATE INDEX entries_matched ON entries (number, status, expires, created, scope, id);
+"""
+
+ALIKE = 0.6  # the share of word pairs from which two texts are near-duplicates
+_MAX_HOLDERS = 64  # entries looked at for one value of a sketch: boilerplate is in thousands
+_MAX_CANDIDATES = 8  # texts compared for one call
+
+_MANY_ENTRIES = 20_000  # from here on a word in a tenth of them costs more than it tells
+_FLOOR = 1e-6  # the weight bm25 gives a word that is in at least half of the entries
+_BULK_MEMORY = 16 << 20
+_BATCH = 5_000
+
+_FEEDBACK_WEIGHT, _FEEDBACK_PRIOR = 0.2, 3
+_RELEVANCE = f":scale * -bm25(entry_words, {TITLE_WEIGHT}, {TAGS_WEIGHT}, {CONTENT_WEIGHT})"
+_FEEDBACK = (
+    f"(1 + {_FEEDBACK_WEIGHT} * (ifnull(f.helped, 0) - ifnull(f.hurt, 0))"
+    f" / (ifnull(f.helped, 0) + ifnull(f.hurt, 0) + {_FEEDBACK_PRIOR}))"
+)
+_RECENCY = f"(1 / (1 + max(0, :now - e.created) / {DAY}.0))"
+_SCORE = {
+    "relevance": f"{_RELEVANCE} * {_FEEDBACK}",
+    "recency_decay": f"{_RELEVANCE} * {_FEEDBACK} * {_RECENCY}",
+}
+_MATCHES = "entry_words JOIN entries AS e INDEXED BY entries_matched ON e.number = entry_words.rowid"
+
+# Porter may stem a word to less than its beginning (`universit*` to `univers`): the word may end in one of these.
+_ENDINGS = ("y", "e", "es", "ed", "er", "al", "ing", "ion", "ions", "ies", "ity", "ment", "ation", "able", "ness")
+
+
+class Filters(NamedTuple):
+    status: str = "active"  # or `any`; an expired entry is no longer active but stale
+    tags: tuple[str, ...] = ()  # all of them
+    scope: str | None = None
+    window_days: int | None = None  # created in the last so many days
+
+
+class Hit(NamedTuple):
+    number: int
+    id: str
+    relevance: float
+    recency: float
+    feedback: float
+    score: float
+    matched: tuple[str, ...] = ()  # the query's terms in this entry, when an explanation was asked for
+
+
+class SearchOutcome(NamedTuple):
+    hits: list[Hit]
+    total: int  # matches that pass the filters, of which `hits` are the best
+    terms: tuple[str, ...]  # what was looked for, for snippets
+
+
+class Alike(NamedTuple):
+    id: str
+    title: str
+    similarity: float  # 1 for the same title
+
+
+NOTHING = SearchOutcome([], 0, ())
+
+
+def feedback_factor(helped: int, hurt: int) -> float:
+    """Between 0.8 and 1.2: a few outcomes move an entry a little, many never move it far."""
+    return 1 + _FEEDBACK_WEIGHT * (helped - hurt) / (helped + hurt + _FEEDBACK_PRIOR)
+
+
+def recency_factor(created: int, now: int) -> float:
+    """1 for a new entry, a half after one day, a third after two."""
+    return 1 / (1 + max(0, now - created) / DAY)
+
+
+def index(connection: Connection, number: int, entry: Entry) -> None:
+    """Makes one entry findable as it now is."""
+    row = _indexed(number, entry)
+    known = _stored(connection, number)
+    if known != row:  # a change of status leaves the words as they are
+        if known:
+            _remove(connection, known)
+        _insert(connection, [row])
+
+
+def index_many(connection: Connection, rows: Iterable[tuple[int, Entry]]) -> None:
+    """Makes entries findable that are not in the index yet."""
+    remaining = iter(rows)
+    while batch := [_indexed(*row) for row in islice(remaining, _BATCH)]:
+        if len(batch) == _BATCH:
+            _gather_more(connection)
+        _insert(connection, batch)
+
+
+def unindex(connection: Connection, number: int) -> None:
+    """Makes an entry unfindable."""
+    known = _stored(connection, number)
+    if known:
+        _remove(connection, known)
+
+
+def clear(connection: Connection) -> None:
+    """Makes everything unfindable, before a rebuild."""
+    connection.execute("DELETE FROM entry_words")
+    connection.execute("DELETE FROM entry_sketch")
+
+
+def search(
+    connection: Connection,
+    query: str,
+    *,
+    now: int,
+    filters: Filters = Filters(),  # noqa: B008  (immutable)
+    rank: str = "relevance",
+    limit: int = 10,
+    explain: bool = False,
+) -> SearchOutcome:
+    """The best matches of a query, ties by id, and how many match in all."""
+    terms, scale = _telling(connection, words.parse(query))
+    if not terms:
+        return NOTHING
+    wanted, values = _conditions(filters, now)
+    values |= {"match": " OR ".join(map(_expression, terms)), "scale": scale, "limit": limit}
+    rows = connection.execute(
+        f"SELECT e.number, e.id, {_RELEVANCE}, {_RECENCY}, {_FEEDBACK}, round({_SCORE[rank]}, 9) AS score"
+        f" FROM {_MATCHES} LEFT JOIN feedback AS f ON f.entry_id = e.id"
+        f" WHERE entry_words MATCH :match AND {wanted} ORDER BY score DESC, e.id LIMIT :limit",
+        values,
+    )
+    hits = [Hit(*row) for row in rows]
+    total = len(hits) if len(hits) < limit else _count(connection, wanted, values)
+    if explain:
+        hits = [hit._replace(matched=_matched(connection, hit.number, terms)) for hit in hits]
+    return SearchOutcome(hits, total, tuple(term.label for term in terms))
+
+
+def similar(
+    connection: Connection,
+    title: str,
+    content: str,
+    *,
+    now: int,
+    exclude: Iterable[str] = (),
+    limit: int = 3,
+) -> list[Alike]:
+    """Active entries with the same title or nearly the same text, most similar first."""
+    excluded = set(exclude)
+    same = _same_title(connection, title, now, limit + len(excluded))
+    alike = _near_duplicates(connection, words.searchable(content or title), now)
+    found = {one.id: one for one in [*alike, *same] if one.id not in excluded}
+    return sorted(found.values(), key=lambda one: (-one.similarity, one.id))[:limit]
+
+
+def _indexed(number: int, entry: Entry) -> Row:
+    searchable = words.searchable
+    return number, searchable(entry.title), searchable(words.tags_key(entry.tags)), searchable(entry.content)
+
+
+def _sketched(row: Row) -> list[tuple[int, int]]:
+    # From the indexed text, which the index keeps: so an entry's values can be deleted without an index by number.
+    number, title, _, content = row
+    return [(value, number) for value in words.sketch(words.shingles(content or title))]
+
+
+def _stored(connection: Connection, number: int) -> Row | None:
+    statement = "SELECT rowid, title, tags, content FROM entry_words WHERE rowid = ?"
+    row: Row | None = connection.execute(statement, (number,)).fetchone()
+    return row
+
+
+def _insert(connection: Connection, rows: list[Row]) -> None:
+    connection.executemany("INSERT INTO entry_words (rowid, title, tags, content) VALUES (?, ?, ?, ?)", rows)
+    # In the order of the table: neighbours go to one page.
+    pairs = sorted(pair for row in rows for pair in _sketched(row))
+    connection.executemany("INSERT INTO entry_sketch VALUES (?, ?)", pairs)
+
+
+def _remove(connection: Connection, row: Row) -> None:
+    connection.executemany("DELETE FROM entry_sketch WHERE value = ? AND number = ?", _sketched(row))
+    connection.execute("DELETE FROM entry_words WHERE rowid = ?", row[:1])
+
+
+def _gather_more(connection: Connection) -> None:
+    # Words are gathered in memory and written when it is full: few large writes take half the time of many small ones.
+    connection.execute("INSERT INTO entry_words (entry_words, rank) VALUES ('hashsize', ?)", (_BULK_MEMORY,))
+
+
+def _conditions(filters: Filters, now: int) -> tuple[str, dict[str, Any]]:
+    """The filters as SQL over `e`, and its values."""
+    values: dict[str, Any] = {"now": now}
+    conditions = ["e.status <> 'deleted'"]
+    if filters.status == "active":
+        conditions = ["e.status = 'active' AND (e.expires IS NULL OR e.expires > :now)"]
+    elif filters.status == "stale":
+        conditions = ["(e.status = 'stale' OR e.status = 'active' AND e.expires <= :now)"]
+    elif filters.status != "any":
+        conditions.append("e.status = :status")
+        values["status"] = filters.status
+    if filters.scope is not None:
+        conditions.append("e.scope = :scope")
+        values["scope"] = filters.scope
+    if filters.window_days is not None:
+        conditions.append("e.created >= :since")
+        values["since"] = now - filters.window_days * DAY
+    for place, tag in enumerate(filters.tags):
+        conditions.append(f"instr(entry_words.tags, :tag{place})")
+        values[f"tag{place}"] = words.searchable(words.tag_key(tag))
+    return " AND ".join(conditions), values
+
+
+def _count(connection: Connection, wanted: str, values: dict[str, Any]) -> int:
+    statement = f"SELECT count(*) FROM {_MATCHES} WHERE entry_words MATCH :match AND {wanted}"
+    return int(connection.execute(statement, values).fetchone()[0])
+
+
+def _matched(connection: Connection, number: int, terms: list[Term]) -> tuple[str, ...]:
+    statement = "SELECT 1 FROM entry_words WHERE entry_words MATCH ? AND rowid = ?"
+    return tuple(term.label for term in terms if connection.execute(statement, (_expression(term), number)).fetchone())
+
+
+def _telling(connection: Connection, terms: list[Term]) -> tuple[list[Term], float]:
+    """The terms worth looking for, and what their relevance is to be multiplied with.
+
+    A term nobody uses goes, so a miss is cheap. Among many entries those of more than a tenth go too, unless nothing
+    rarer is left: then the two rarest stay.
+    """
+    entries = connection.execute("SELECT count(*) FROM entry_words_docsize").fetchone()[0]
+    half = (entries + 1) // 2
+    common = half if entries < _MANY_ENTRIES else entries // 10 + 1
+    known = [(term, count) for term in terms if (count := _frequency(connection, term, common))]
+    if entries < _MANY_ENTRIES:
+        kept = [term for term, _ in known]
+        everywhere = all(count >= half for _, count in known)
+    else:
+        kept = [term for term, count in known if count < common] or _rarest(connection, known)
+        everywhere = False
+    return kept, 1 / _FLOOR if everywhere else 1.0
+
+
+def _rarest(connection: Connection, known: list[tuple[Term, int]]) -> list[Term]:
+    counted = sorted((_frequency(connection, term, -1), place) for place, (term, _) in enumerate(known))
+    return [known[place][0] for _, place in counted[:2]]
+
+
+def _frequency(connection: Connection, term: Term, most: int) -> int:
+    """In how many entries a term occurs, counted up to `most`; no limit if negative."""
+    statement = "SELECT count(*) FROM (SELECT 1 FROM entry_words WHERE entry_words MATCH ? LIMIT ?)"
+    return int(connection.execute(statement, (_expression(term), most)).fetchone()[0])
+
+
+def _expression(term: Term) -> str:
+    """A term in FTS5's language; quoted, so that no word of it is an operator."""
+    text = f'"{" ".join(term.words)}"'
+    if not term.prefix:
+        return text
+    if len(term.words) > 1 or len(text) < 6:
+        return text + " *"
+    endings = " OR ".join(f'"{term.words[0]}{ending}"' for ending in _ENDINGS)
+    return f"({text} * OR {endings})"
+
+
+def _same_title(connection: Connection, title: str, now: int, limit: int) -> list[Alike]:
+    wanted, values = _conditions(Filters(), now)
+    values |= {"key": words.title_key(title), "limit": limit}
+    rows = connection.execute(
+        f"SELECT e.id, e.title, 1.0 FROM entries AS e WHERE e.title_key = :key AND {wanted}"
+        " ORDER BY e.number LIMIT :limit",
+        values,
+    )
+    return [Alike(*row) for row in rows]
+
+
+def _near_duplicates(connection: Connection, indexed: str, now: int) -> list[Alike]:
+    own = words.shingles(indexed)
+    wanted, values = _conditions(Filters(), now)
+    alike = []
+    for number in _candidates(connection, words.sketch(own)):
+        row = connection.execute(
+            f"SELECT e.id, e.title, e.content FROM entries AS e WHERE e.number = :number AND {wanted}",
+            values | {"number": number},
+        ).fetchone()
+        if row:
+            other = words.shingles(words.searchable(row[2] or row[1]))
+            similarity = round(words.likeness(own, other), 3)
+            if similarity >= ALIKE:
+                alike.append(Alike(row[0], row[1], similarity))
+    return alike
+
+
+def _candidates(connection: Connection, sketch: list[int]) -> list[int]:
+    """Numbers of the entries that share most values of a sketch, the newest first among equals."""
+    statement = "SELECT number FROM entry_sketch WHERE value = ? ORDER BY number DESC LIMIT ?"
+    shared = Counter(number for value in sketch for (number,) in connection.execute(statement, (value, _MAX_HOLDERS)))
+    return sorted(shared, key=lambda number: (-shared[number], -number))[:_MAX_CANDIDATES]

@@ -1,0 +1,194 @@
+"""What the ledgers say now, read from the database that `projection` keeps."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from decapod_py.domain.entry import Entry
+from decapod_py.domain.event import Event
+from decapod_py.domain.fold import OUTCOMES, Promotion
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+COLUMNS = ", ".join(Entry._fields)
+_LISTS = frozenset({"provenances", "tags", "supersedes", "contributors", "heads"})
+_FLAGS = frozenset({"expires_by_default"})
+
+
+def entry_from_row(row: tuple[Any, ...]) -> Entry:
+    """An entry from the columns in `COLUMNS`."""
+    values: list[Any] = [
+        tuple(json.loads(value)) if name in _LISTS else bool(value) if name in _FLAGS else value
+        for name, value in zip(Entry._fields, row, strict=True)
+    ]
+    return Entry(*values)
+
+
+def row_from_entry(entry: Entry) -> list[Any]:
+    return [
+        json.dumps(value, ensure_ascii=False) if name in _LISTS else value
+        for name, value in zip(Entry._fields, entry, strict=True)
+    ]
+
+
+class Lines:
+    """Reads events back from where the database says they are."""
+
+    def __init__(self, ledgers: str) -> None:
+        self._ledgers = ledgers
+        self._handles: dict[str, int] = {}
+
+    def event(self, segment: str, offset: int, length: int) -> Event:
+        handle = self._handles.get(segment)
+        if handle is None:
+            if len(self._handles) >= 64:
+                self.close()
+            handle = self._handles[segment] = os.open(os.path.join(self._ledgers, segment), os.O_RDONLY)
+        found: Event = json.loads(os.pread(handle, length, offset))
+        return found
+
+    def close(self) -> None:
+        for handle in self._handles.values():
+            os.close(handle)
+        self._handles.clear()
+
+
+class State:
+    """Questions about the folded state. It never writes."""
+
+    def __init__(self, connection: Connection, ledgers: str) -> None:
+        self.connection = connection
+        self.ledgers = ledgers
+
+    def entry(self, entry_id: str) -> Entry | None:
+        row = self.connection.execute(f"SELECT {COLUMNS} FROM entries WHERE id = ?", (entry_id,)).fetchone()
+        return entry_from_row(row) if row else None
+
+    def entries(self, where: str = "1", arguments: Iterable[Any] = (), order: str = "id") -> Iterator[Entry]:
+        for row in self.connection.execute(
+            f"SELECT {COLUMNS} FROM entries WHERE {where} ORDER BY {order}", tuple(arguments)
+        ):
+            yield entry_from_row(row)
+
+    def entries_beginning(self, prefix: str, limit: int = 5) -> list[str]:
+        """Ids that begin with this text."""
+        rows = self.connection.execute(
+            "SELECT id FROM entries WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
+            (prefix, prefix + "\U0010ffff", limit),
+        )
+        return [row[0] for row in rows]
+
+    def holders(self, merge_key: str, scope: str) -> list[Entry]:
+        """The active entries that hold a merge key, smallest id first."""
+        return list(self.entries("merge_key = ? AND scope = ? AND status = 'active'", (merge_key, scope)))
+
+    def clashes(self) -> list[tuple[str, str, list[str]]]:
+        """Merge keys that more than one active entry holds."""
+        rows = self.connection.execute(
+            "SELECT merge_key, scope, json_group_array(id) FROM entries"
+            " WHERE merge_key IS NOT NULL AND status = 'active' GROUP BY merge_key, scope HAVING count(*) > 1"
+            " ORDER BY merge_key, scope"
+        )
+        return [(key, scope, sorted(json.loads(ids))) for key, scope, ids in rows]
+
+    def diverged(self) -> list[str]:
+        rows = self.connection.execute(
+            "SELECT id FROM entries WHERE json_array_length(heads) > 1 AND status != 'deleted' ORDER BY id"
+        )
+        return [row[0] for row in rows]
+
+    def path_is_taken(self, path: str) -> bool:
+        return self.connection.execute("SELECT 1 FROM entries WHERE path = ?", (path,)).fetchone() is not None
+
+    def promotion(self, promotion_id: str) -> Promotion | None:
+        columns = ", ".join(Promotion._fields)
+        row = self.connection.execute(f"SELECT {columns} FROM promotions WHERE id = ?", (promotion_id,)).fetchone()
+        return promotion_from_row(row) if row else None
+
+    def promotions(self) -> list[Promotion]:
+        columns = ", ".join(Promotion._fields)
+        return [
+            promotion_from_row(row) for row in self.connection.execute(f"SELECT {columns} FROM promotions ORDER BY id")
+        ]
+
+    def promotion_uses(self, promotion_id: str) -> list[str]:
+        """The procedural entries that rest on a promotion."""
+        rows = self.connection.execute(
+            "SELECT entry_id FROM promotion_uses WHERE promotion = ? ORDER BY entry_id", (promotion_id,)
+        )
+        return [row[0] for row in rows]
+
+    def feedback(self, entry_id: str) -> dict[str, int]:
+        row = self.connection.execute(
+            f"SELECT {', '.join(OUTCOMES)} FROM feedback WHERE entry_id = ?", (entry_id,)
+        ).fetchone()
+        return dict(zip(OUTCOMES, row or (0, 0, 0, 0), strict=True))
+
+    def heads(self, ledger: str) -> list[str]:
+        """The hashes that the next event of a ledger builds on."""
+        rows = self.connection.execute("SELECT hash FROM events WHERE ledger = ? AND is_head", (ledger,))
+        return sorted(row[0].hex() for row in rows)
+
+    def newest_id(self) -> str | None:
+        newest: str | None = self.connection.execute("SELECT max(event_id) FROM events").fetchone()[0]
+        return newest
+
+    def event(self, event_id: str) -> Event | None:
+        row = self.connection.execute(
+            "SELECT segment, offset, length FROM events WHERE event_id = ? ORDER BY hash LIMIT 1", (event_id,)
+        ).fetchone()
+        return self._read([row])[0] if row else None
+
+    def events_of(self, subject: str) -> list[Event]:
+        """Every event that acts on a subject, in order."""
+        return self._read(
+            self.connection.execute(
+                "SELECT e.segment, e.offset, e.length FROM event_subjects s JOIN events e ON e.number = s.event"
+                " WHERE s.subject = ? ORDER BY e.event_id, e.hash",
+                (subject,),
+            ).fetchall()
+        )
+
+    def events(self, where: str = "1", arguments: Iterable[Any] = (), limit: int | None = None) -> list[Event]:
+        """The newest events that match, oldest first."""
+        rows = self.connection.execute(
+            f"SELECT segment, offset, length FROM events WHERE {where} ORDER BY event_id DESC, hash DESC LIMIT ?",
+            (*arguments, -1 if limit is None else limit),
+        ).fetchall()
+        return self._read(rows[::-1])
+
+    def count(self, table: str, where: str = "1", arguments: Iterable[Any] = ()) -> int:
+        found: int = self.connection.execute(
+            f"SELECT count(*) FROM {table} WHERE {where}", tuple(arguments)
+        ).fetchone()[0]
+        return found
+
+    def digest(self) -> str:
+        """One word for the whole folded state: equal wherever the same events are."""
+        whole = sha256()
+        for (entry_digest,) in self.connection.execute("SELECT digest FROM entries ORDER BY id"):
+            whole.update(entry_digest)
+        for row in self.connection.execute("SELECT * FROM promotions ORDER BY id"):
+            whole.update(json.dumps(row).encode())
+        for row in self.connection.execute(f"SELECT entry_id, {', '.join(OUTCOMES)} FROM feedback ORDER BY entry_id"):
+            whole.update(json.dumps(row).encode())
+        return whole.hexdigest()
+
+    def _read(self, rows: list[tuple[str, int, int]]) -> list[Event]:
+        lines = Lines(self.ledgers)
+        try:
+            return [lines.event(*row) for row in rows]
+        finally:
+            lines.close()
+
+
+def promotion_from_row(row: tuple[Any, ...]) -> Promotion:
+    values = dict(zip(Promotion._fields, row, strict=True))
+    values["evidence_refs"] = tuple(json.loads(values["evidence_refs"]))
+    values["revoked"] = bool(values["revoked"])
+    return Promotion(**values)
