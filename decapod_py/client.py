@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from decapod_py.foundation.clock import Clock, system_clock
 from decapod_py.foundation.errors import Misused
 from decapod_py.operations import catalogue
 from decapod_py.workspace import Workspace
@@ -47,8 +48,10 @@ def _sentence(problem: ValidationError, spell: Callable[[str], str]) -> str:
 class Decapod:
     """An opened workspace whose operations are methods: `d.status()`, `d.knowledge.add(...)`, `d.ledger.verify()`."""
 
-    def __init__(self, path: str | os.PathLike[str] = ".", *, actor: str | None = None) -> None:
-        self._workspace = Workspace(os.fspath(path), actor=actor)
+    def __init__(
+        self, path: str | os.PathLike[str] = ".", *, actor: str | None = None, clock: Clock = system_clock
+    ) -> None:
+        self._workspace = Workspace(os.fspath(path), actor=actor, clock=clock)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # copy, pickle and notebooks ask for these; none is an operation

@@ -1,7 +1,7 @@
 """The composition root: opens ledgers, database and repository on first use, and holds the clock.
 
-A write happens in one order, here and nowhere else: lock, catch up, decide, append and fsync (the commit point), fold, write
-the Markdown. Reads catch up too, and on a read-only checkout they fold what is missing in memory.
+A write happens in one order, here and nowhere else: lock, catch up, decide, append and fsync (the commit point), fold,
+write the Markdown. Reads catch up too, and on a read-only checkout they fold what is missing in memory.
 """
 
 from __future__ import annotations
@@ -216,8 +216,8 @@ class Workspace:
                         os.unlink(aside)
                     elif aside:
                         self.warnings.append(
-                            f"the database was unreadable ({problem}); it was moved to {os.path.relpath(aside, self.root)}"
-                            " and made anew from the ledgers"
+                            f"the database was unreadable ({problem}); it was moved to"
+                            f" {os.path.relpath(aside, self.root)} and made anew from the ledgers"
                         )
                     return database.open_database(self.database_path, search.DDL)
 

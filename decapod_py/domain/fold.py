@@ -1,7 +1,8 @@
 """The fold: events in, state out. Pure, total and independent of the order in which events arrive.
 
 An event names every subject it acts on, so each subject folds by itself: `fold_entry` sees the events of one entry and
-nothing else. Whatever else a well-sealed event may hold, folding it never fails: a field of the wrong type counts as absent.
+nothing else. Whatever else a well-sealed event may hold, folding it never fails: a field of the wrong type counts as
+absent.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def check_path(path: str) -> str:
     """A path below the repository's top, in one spelling."""
     if not path.strip() or path != path.strip():
         raise _wrong(f"file:{path}", "the path is empty or begins or ends with a blank")
-    if path.startswith("/") or path.startswith("~") or re.match(r"[A-Za-z]:[\\/]", path) or "\\" in path:
+    if path.startswith(("/", "~")) or re.match(r"[A-Za-z]:[\\/]", path) or "\\" in path:
         raise _wrong(f"file:{path}", "the path must be relative to the repository's top, with forward slashes")
     if ".." in path.split("/"):
         raise _wrong(f"file:{path}", "the path leaves the repository")

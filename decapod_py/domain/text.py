@@ -12,6 +12,7 @@ LONGEST_LABEL = 200
 LONGEST_CONTENT = 1_000_000
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_BLANK_LINES_FIRST = re.compile(r"\A(?:[ \t]*\n)+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -52,11 +53,10 @@ def check_content(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """One form of a body: LF, no blank lines before it, nothing blank after it."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").rstrip().split("\n")
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    return "\n".join(lines)
+    """The one form of a body: LF, no blank lines before it, nothing blank after it."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _BLANK_LINES_FIRST.sub("", text.rstrip(" \t\n"), count=1)
 
 
 def check_label(text: str, name: str) -> str:

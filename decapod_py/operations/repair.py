@@ -70,7 +70,8 @@ _COMPARED = {
     "promotions": "SELECT * FROM promotions ORDER BY id",
     "promotion_uses": "SELECT * FROM promotion_uses ORDER BY promotion, entry_id",
     "feedback": "SELECT * FROM feedback ORDER BY entry_id",
-    "search": "SELECT e.id, w.title, w.tags, w.content FROM entry_words w JOIN entries e ON e.number = w.rowid ORDER BY e.id",
+    "search": "SELECT e.id, w.title, w.tags, w.content FROM entry_words w JOIN entries e ON e.number = w.rowid"
+    " ORDER BY e.id",
 }
 
 

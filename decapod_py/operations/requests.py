@@ -1,7 +1,7 @@
 """What each operation may be asked: one model a request, for the command line, agents, schemas and Python.
 
-A model holds types, bounds and words. What is *true* (an id that is free, a provenance that has a form) is decided by the
-rules, so that every route refuses with the same error.
+A model holds types, bounds and words. What is *true* (an id that is free, a provenance that has a form) is decided by
+the rules, so that every route refuses with the same error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ class Cli:
     option: str | None = None  # another name than the field's
     metavar: str | None = None
     reads_file: bool = False  # `-` reads standard input, and `--<option>-file` a file
-    flag: str | None = None  # a value given by a flag of its own
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ Actor = Annotated[
 AsOf = Annotated[
     str | None,
     Cli(metavar="TIME"),
-    Field(description="What was known at this time (RFC 3339, or epoch seconds with Z)"),
+    Field(description="As known then (RFC 3339, or epoch seconds with Z)"),
 ]
 Tags = Annotated[list[str], Cli(option="--tag", metavar="TAG")]
 
@@ -74,19 +73,19 @@ class AddEntry(Request):
     note: Annotated[
         str | None,
         Cli(positional=True, metavar="NOTE"),
-        Field(description="The short way: title is the first line, content the rest"),
+        Field(description="Title in the first line, content below"),
     ] = None
     title: Annotated[str | None, Field(description="Short, specific title")] = None
     text: Annotated[str | None, Cli(reads_file=True), Field(description="The content, in Markdown")] = None
     provenance: Annotated[
         list[str],
         Cli(metavar="REF"),
-        Field(description="Where it comes from: file:PATH[#L3-L9], url:, cmd:, commit:, event:, person:; repeatable"),
+        Field(description="file:PATH[#L3-L9], url:, cmd:, commit:, event: or person:; repeatable"),
     ] = []
     sources: Annotated[
         list[str],
         Cli(option="--from", metavar="PATH[:LINES]"),
-        Field(description="Files it comes from, as path:3-9: short for file: provenance"),
+        Field(description="Short for file: provenance, as path:3-9"),
     ] = []
     id: Annotated[str | None, Field(description="Id of its own choosing (default: a new ULID)")] = None
     merge_key: Annotated[str | None, Field(description="At most one active entry holds a key in its scope")] = None
@@ -173,11 +172,9 @@ class Search(Request):
     content: Annotated[
         bool | None,
         Cli(option="--content/--no-content"),
-        Field(description="Whole content with each result (an agent gets snippets unless it asks)"),
+        Field(description="Whole content, not just a snippet"),
     ] = None
-    max_chars: Annotated[int | None, Field(ge=1, description="At most this many characters of text in all results")] = (
-        None
-    )
+    max_chars: Annotated[int | None, Field(ge=1, description="At most this much text in all")] = None
 
 
 class StatusChange(Request):

@@ -1,7 +1,7 @@
 """What each operation answers, as the JSON that leaves it.
 
-Plain typed dictionaries: an operation returns dictionary literals, imports this module only for the type checker and so pays
-nothing on the fast route; pydantic makes schemas and checks of them all the same.
+Plain typed dictionaries: an operation returns dictionary literals, imports this module only for the type checker and so
+pays nothing on the fast route; pydantic makes schemas and checks of them all the same.
 """
 
 from __future__ import annotations
@@ -100,6 +100,7 @@ class Hit(TypedDict):
     created_at: str
     updated_at: str
     version: str
+    truncated: NotRequired[bool]
     explain: NotRequired[dict[str, Any]]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @operation(core=True)
 def status(workspace: Workspace, request: Nothing) -> StatusShape:
-    """Show how many entries, events and open questions there are, and the digest of the folded state.
+    """Show where the knowledge stands: counts, open questions, problems and the digest of the folded state.
 
     Equal digests mean equal knowledge, on any machine.
     """

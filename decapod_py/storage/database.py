@@ -1,6 +1,7 @@
 """The embedded database: a projection that may be thrown away at any time.
 
-It speaks `sqlite3` alone: SQLAlchemy costs 130 ms to import, fifteen times Python itself. The DDL comes from `tables.py`.
+It speaks `sqlite3` alone: SQLAlchemy costs 130 ms to import, fifteen times Python itself. The DDL comes from
+`tables.py`.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from decapod_py.domain.text import tidy
+
 if TYPE_CHECKING:
     from yaml.events import ScalarEvent
 
@@ -29,16 +31,6 @@ class Damaged(Exception):
         self.line = line
 
 
-def tidy_body(text: str) -> str:
-    """The one form of a body: LF, no blank lines before it, nothing blank after it."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _BLANK_LINES_FIRST.sub("", text.rstrip(" \t\n"), count=1)
-
-
-_BLANK_LINES_FIRST = re.compile(r"\A(?:[ \t]*\n)+")
-
-
 def render(fields: Iterable[tuple[str, Value]], body: str) -> bytes:
     """The bytes of a file. Equal fields and bodies give equal bytes; keys are plain words."""
     lines = [_FENCE]
@@ -51,7 +43,7 @@ def render(fields: Iterable[tuple[str, Value]], body: str) -> bytes:
         else:
             lines.append(f"{name}: []")
     lines.append(_FENCE)
-    body = tidy_body(body)
+    body = tidy(body)
     if body:
         lines += ["", body]
     return ("\n".join(lines) + "\n").encode()
@@ -104,9 +96,9 @@ def parse(data: bytes, *, markers_are_text: bool = False) -> tuple[Fields, str]:
     if not markers_are_text:
         _refuse_markers(text)
     if not _opens(text):
-        return {}, tidy_body(text)
+        return {}, tidy(text)
     header, body = _split(text)
-    return _fields_of(header), tidy_body(body)
+    return _fields_of(header), tidy(body)
 
 
 def _decoded(data: bytes) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Literal, NamedTuple
 
 from decapod_py.domain.entry import ROOT_SCOPE, Entry
+from decapod_py.domain.text import tidy
 from decapod_py.foundation.clock import format_time
-from decapod_py.storage.front_matter import Damaged, Value, conflict_sides, parse, render, tidy_body
+from decapod_py.storage.front_matter import Damaged, Value, conflict_sides, parse, render
 
 State = Literal["same", "stale", "edited", "diverged", "conflicted", "missing", "damaged"]
 
@@ -94,7 +95,7 @@ def recorded_values(versions: Iterable[Entry]) -> Recorded:
         fields = dict(entry_fields(version))
         for key in KEYS:
             recorded.values[key].add(_comparable(fields.get(key)))
-        recorded.bodies.add(tidy_body(version.content))
+        recorded.bodies.add(tidy(version.content))
     return recorded
 
 

@@ -1,7 +1,7 @@
 """The Markdown files on disk: written from notes in the database, never over something that no event recorded.
 
-A note is made in the transaction that folds a change and goes only when the file equals the fold, so a crash between the two
-leaves nothing half done. A file that a person changed is left alone and its note says so.
+A note is made in the transaction that folds a change and goes only when the file equals the fold, so a crash between
+the two leaves nothing half done. A file that a person changed is left alone and its note says so.
 """
 
 from __future__ import annotations
@@ -109,7 +109,11 @@ def _look(connection: Connection, pages: Pages, entry: Entry, file: str, expecte
     known = connection.execute("SELECT stamp, state FROM markdown_files WHERE path = ?", (entry.path,)).fetchone()
     if known and known[1] == "same" and known[0] == _stamp(file):
         return "same" if read_bytes(file) == expected else "stale"
-    return classify(read_bytes(file), entry, lambda: recorded_states(pages.state, entry.id))
+    return _classified(pages, entry)
+
+
+def _classified(pages: Pages, entry: Entry) -> str:
+    return classify(read_bytes(pages.file(entry.path)), entry, lambda: recorded_states(pages.state, entry.id))
 
 
 def _clear(connection: Connection, pages: Pages, outcomes: list[tuple[str, str, str]]) -> None:
@@ -161,12 +165,11 @@ def survey(connection: Connection, pages: Pages) -> list[Page]:
     hidden = _outside_sparse_checkout(pages)
     found = []
     for entry in pages.state.entries():
-        data = read_bytes(pages.file(entry.path))
         if entry.status == "deleted":
-            if data is not None:
+            if stamp(pages.file(entry.path)):
                 found.append(Page(entry.path, entry.id, "undeleted"))
             continue
-        state = classify(data, entry, lambda entry_id=entry.id: recorded_states(pages.state, entry_id))  # type: ignore[misc]
+        state = _classified(pages, entry)
         if state != "same" and not (state == "missing" and entry.path in hidden):
             found.append(Page(entry.path, entry.id, state))
     return found
@@ -186,7 +189,7 @@ def unlike_the_fold(connection: Connection, pages: Pages) -> list[Page]:
             continue
         entry = pages.state.entry(entry_id)
         if entry:
-            state = classify(read_bytes(pages.file(path)), entry, lambda: recorded_states(pages.state, entry_id))
+            state = _classified(pages, entry)
         if state != "same" and not (state == "missing" and path in hidden):
             found.append(Page(path, entry_id, state))
     return found

@@ -13,13 +13,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from decapod_py.domain import words
 from decapod_py.foundation.clock import DAY
-from decapod_py.views.search import NOTHING, TOKENIZER, Filters, Hit, SearchOutcome, feedback_factor, recency_factor
+from decapod_py.views.search import (
+    NOTHING,
+    TOKENIZER,
+    Filters,
+    Hit,
+    SearchOutcome,
+    feedback_factor,
+    recency_factor,
+)
 
 if TYPE_CHECKING:
     from decapod_py.domain.entry import Entry
     from decapod_py.domain.words import Term
 
 _TITLE_WEIGHT, _TAGS_WEIGHT = 5, 3  # how often a word there counts
+_DIGITS = 6  # of a score: what is equal so far is a tie
 _OTHER = ""  # stands for every word that the query does not ask for
 
 
@@ -46,6 +55,9 @@ def search(
     if not terms or not pool:
         return NOTHING
     found = _occurrences([entry for _, entry in pool], terms)
+    known = {label for labels in found for label in labels}
+    if known <= {_OTHER}:
+        return NOTHING
     hits = []
     for (number, entry), labels, relevance in zip(pool, found, _relevances(found), strict=True):
         matched = tuple(dict.fromkeys(label for label in labels if label != _OTHER))
@@ -53,10 +65,9 @@ def search(
             outcomes = (feedback or {}).get(entry.id, {})
             factor = feedback_factor(outcomes.get("helped", 0), outcomes.get("hurt", 0))
             recency = recency_factor(entry.created, now)
-            score = round(relevance * factor * (recency if rank == "recency_decay" else 1), 9)
+            score = round(relevance * factor * (recency if rank == "recency_decay" else 1), _DIGITS)
             hits.append(Hit(number, entry.id, relevance, recency, factor, score, matched if explain else ()))
     hits.sort(key=lambda hit: (-hit.score, hit.id))
-    known = {label for labels in found for label in labels}
     return SearchOutcome(hits[:limit], len(hits), tuple(term.label for term in terms if term.label in known))
 
 
@@ -80,7 +91,10 @@ def _relevances(found: list[list[str]]) -> list[float]:
     ranking.idf = {
         label: math.log(1 + (len(found) - count + 0.5) / (count + 0.5)) for label, count in _spread(found).items()
     }
-    return [float(score) for score in ranking.get_scores([label for label in ranking.idf if label != _OTHER])]
+    return [
+        round(float(score), _DIGITS)
+        for score in ranking.get_scores([label for label in ranking.idf if label != _OTHER])
+    ]
 
 
 def _spread(found: list[list[str]]) -> dict[str, int]:
@@ -95,22 +109,22 @@ def _spread(found: list[list[str]]) -> dict[str, int]:
 def _occurrences(entries: Iterable[Entry], terms: list[Term]) -> list[list[str]]:
     """For each entry the label of each term as often as it occurs, and a filler for every other word of it."""
     split = [_split(entry) for entry in entries]
-    stems = _stems({word for fields in split for _, text in fields for word in text} | _words_of(terms))
+    asked_for = {word for term in terms for word in term.words}
+    # A stem begins like its word, accents aside: other words cannot match and need no stemming.
+    initials = {word[0] for word in asked_for}
+    vocabulary = {word for fields in split for _, text in fields for word in text}
+    stems = _stems([*asked_for, *(word for word in vocabulary if word[0] in initials or not word[0].isascii())])
     wanted = [(term, [stem for word in term.words for stem in stems.get(word, [])]) for term in terms]
     found = []
     for fields in split:
         labels: list[str] = []
         for weight, text in fields:
-            stemmed = [stem for word in text for stem in stems.get(word, [])]
+            stemmed = [stem for word in text for stem in stems.get(word, (word,))]
             field = _Field(weight, text, stemmed)
             labels += [term.label for term, asked in wanted for _ in range(_times(field, term, asked))]
             labels += [_OTHER] * len(stemmed)
         found.append(labels)
     return found
-
-
-def _words_of(terms: Iterable[Term]) -> set[str]:
-    return {word for term in terms for word in term.words}
 
 
 def _split(entry: Entry) -> list[tuple[int, list[str]]]:
@@ -142,7 +156,7 @@ def _count_beginnings(text: list[str], asked: tuple[str, ...]) -> int:
 
 def _stems(vocabulary: Iterable[str]) -> dict[str, list[str]]:
     """Each word as the index would keep it: SQLite itself does the stemming, so the two can never differ."""
-    numbered = list(vocabulary)
+    numbered = list(dict.fromkeys(vocabulary))
     connection = sqlite3.connect(":memory:")
     connection.execute(f"CREATE VIRTUAL TABLE vocabulary USING fts5(word, tokenize = '{TOKENIZER}')")
     connection.execute("CREATE VIRTUAL TABLE stem USING fts5vocab(vocabulary, instance)")

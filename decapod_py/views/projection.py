@@ -1,8 +1,8 @@
 """Keeps the database equal to the fold of the ledgers.
 
-Catching up compares the set of events on disk with the set that was folded, and folds anew exactly the subjects that added or
-vanished events name. Folding only what is new on top of what is there gives another state than a rebuild after half of all
-merges.
+Catching up compares the set of events on disk with the set that was folded, and folds anew exactly the subjects that
+added or vanished events name. Folding only what is new on top of what is there gives another state than a rebuild after
+half of all merges.
 """
 
 from __future__ import annotations

@@ -25,9 +25,11 @@ Row = tuple[int, str, str, str]  # number, title, tags and content as they are i
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 TITLE_WEIGHT, TAGS_WEIGHT, CONTENT_WEIGHT = 8, 4, 1
 
+# Words are gathered in memory and written when it is full: few large writes take half the time of many small ones.
 # Rows of `entries` are long: `entries_matched` has what filters and order need of a match, in a tenth of the pages.
 DDL = f"""
 CREATE VIRTUAL TABLE entry_words USING fts5(title, tags, content, tokenize = '{TOKENIZER}');
+INSERT INTO entry_words (entry_words, rank) VALUES ('hashsize', {16 << 20});
 CREATE TABLE entry_sketch (value INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (value, number)) WITHOUT ROWID;
 CREATE INDEX entries_matched ON entries (number, status, expires, created, scope, id);
 """
@@ -38,7 +40,6 @@ _MAX_CANDIDATES = 8  # texts compared for one call
 
 _MANY_ENTRIES = 20_000  # from here on a word in a tenth of them costs more than it tells
 _FLOOR = 1e-6  # the weight bm25 gives a word that is in at least half of the entries
-_BULK_MEMORY = 16 << 20
 _BATCH = 5_000
 
 _FEEDBACK_WEIGHT, _FEEDBACK_PRIOR = 0.2, 3
@@ -48,10 +49,11 @@ _FEEDBACK = (
     f" / (ifnull(f.helped, 0) + ifnull(f.hurt, 0) + {_FEEDBACK_PRIOR}))"
 )
 _RECENCY = f"(1 / (1 + max(0, :now - e.created) / {DAY}.0))"
-_SCORE = {
+_RANKS = {
     "relevance": f"{_RELEVANCE} * {_FEEDBACK}",
     "recency_decay": f"{_RELEVANCE} * {_FEEDBACK} * {_RECENCY}",
 }
+_UNIT = 10**6  # of a score: what is equal in millionths is a tie. SQLite's round() is slow, a cast is not.
 _MATCHES = "entry_words JOIN entries AS e INDEXED BY entries_matched ON e.number = entry_words.rowid"
 
 # Porter may stem a word to less than its beginning (`universit*` to `univers`): the word may end in one of these.
@@ -114,9 +116,12 @@ def index_many(connection: Connection, rows: Iterable[tuple[int, Entry]]) -> Non
     """Makes entries findable that are not in the index yet."""
     remaining = iter(rows)
     while batch := [_indexed(*row) for row in islice(remaining, _BATCH)]:
-        if len(batch) == _BATCH:
-            _gather_more(connection)
         _insert(connection, batch)
+
+
+def tidy(connection: Connection) -> None:
+    """Joins what a bulk change left in parts: the next thousand changes need not do it bit by bit."""
+    connection.execute("INSERT INTO entry_words (entry_words) VALUES ('optimize')")
 
 
 def unindex(connection: Connection, number: int) -> None:
@@ -149,12 +154,16 @@ def search(
     wanted, values = _conditions(filters, now)
     values |= {"match": " OR ".join(map(_expression, terms)), "scale": scale, "limit": limit}
     rows = connection.execute(
-        f"SELECT e.number, e.id, {_RELEVANCE}, {_RECENCY}, {_FEEDBACK}, round({_SCORE[rank]}, 9) AS score"
+        f"SELECT e.number, e.id, {_RELEVANCE}, {_RECENCY}, {_FEEDBACK},"
+        f" CAST({_RANKS[rank]} * {_UNIT} + 0.5 AS INTEGER) AS millionths"
         f" FROM {_MATCHES} LEFT JOIN feedback AS f ON f.entry_id = e.id"
-        f" WHERE entry_words MATCH :match AND {wanted} ORDER BY score DESC, e.id LIMIT :limit",
+        f" WHERE entry_words MATCH :match AND {wanted} ORDER BY millionths DESC, e.id LIMIT :limit",
         values,
     )
-    hits = [Hit(*row) for row in rows]
+    hits = [
+        Hit(number, entry_id, relevance, recency, feedback, millionths / _UNIT)
+        for number, entry_id, relevance, recency, feedback, millionths in rows
+    ]
     total = len(hits) if len(hits) < limit else _count(connection, wanted, values)
     if explain:
         hits = [hit._replace(matched=_matched(connection, hit.number, terms)) for hit in hits]
@@ -205,11 +214,6 @@ def _insert(connection: Connection, rows: list[Row]) -> None:
 def _remove(connection: Connection, row: Row) -> None:
     connection.executemany("DELETE FROM entry_sketch WHERE value = ? AND number = ?", _sketched(row))
     connection.execute("DELETE FROM entry_words WHERE rowid = ?", row[:1])
-
-
-def _gather_more(connection: Connection) -> None:
-    # Words are gathered in memory and written when it is full: few large writes take half the time of many small ones.
-    connection.execute("INSERT INTO entry_words (entry_words, rank) VALUES ('hashsize', ?)", (_BULK_MEMORY,))
 
 
 def _conditions(filters: Filters, now: int) -> tuple[str, dict[str, Any]]:
@@ -265,6 +269,8 @@ def _telling(connection: Connection, terms: list[Term]) -> tuple[list[Term], flo
 
 
 def _rarest(connection: Connection, known: list[tuple[Term, int]]) -> list[Term]:
+    if len(known) < 3:
+        return [term for term, _ in known]
     counted = sorted((_frequency(connection, term, -1), place) for place, (term, _) in enumerate(known))
     return [known[place][0] for _, place in counted[:2]]
 

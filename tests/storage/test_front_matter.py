@@ -11,7 +11,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from decapod_py.storage.front_matter import Damaged, conflict_sides, parse, render, tidy_body
+from decapod_py.domain.text import tidy
+from decapod_py.storage.front_matter import Damaged, conflict_sides, parse, render
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 awkward = st.sampled_from(
@@ -126,7 +127,7 @@ def header_of(data: bytes) -> str:
 def test_what_is_written_is_what_is_read(fields, body):
     data = render(fields, body)
 
-    assert parse(data, markers_are_text=True) == (dict(fields), tidy_body(body))
+    assert parse(data, markers_are_text=True) == (dict(fields), tidy(body))
 
 
 @given(all_fields, texts | awkward)
@@ -156,14 +157,14 @@ def test_a_file_with_windows_line_ends_reads_the_same(fields, body):
 
 @given(texts)
 def test_tidying_twice_is_tidying_once(text):
-    tidy = tidy_body(text)
+    once = tidy(text)
 
-    assert tidy_body(tidy) == tidy
-    assert "\r" not in tidy
+    assert tidy(once) == once
+    assert "\r" not in once
 
 
 def test_tidying_keeps_the_indent_of_the_first_line_and_line_ends_within():
-    assert tidy_body("\r\n \t\r\n    code  \r\rmore \t\n\n") == "    code  \n\nmore"
+    assert tidy("\r\n \t\r\n    code  \r\rmore \t\n\n") == "    code  \n\nmore"
 
 
 def test_the_layout_is_plain_where_that_is_safe():
@@ -313,7 +314,7 @@ def test_any_bytes_are_read_or_damage(data: bytes):
     except Damaged:
         return
     assert all(isinstance(name, str) for name in fields)
-    assert tidy_body(body) == body
+    assert tidy(body) == body
 
 
 def test_a_heading_underlined_with_seven_equals_signs_is_no_conflict():

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import decapod_py
 from decapod_py.__main__ import main
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.operations import catalogue
@@ -147,7 +149,8 @@ def test_a_result_that_is_not_ok_exits_1(monkeypatch: pytest.MonkeyPatch, capsys
 
 
 def in_shell(command: str) -> tuple[int, str]:
-    program = f"{sys.executable} -m decapod_py"
+    # The package as it is imported here, installed or not.
+    program = f"env PYTHONPATH={Path(decapod_py.__file__).parents[1]} {sys.executable} -m decapod_py"
     done = subprocess.run(["bash", "-c", command.format(program)], capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
 

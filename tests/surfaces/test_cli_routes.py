@@ -129,7 +129,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert main(["init"]) == 0
         source = ["--from", "src/client.py:1"]
         assert main(["knowledge", "add", "Retries stop at 3", "--id", "retries", "--tag", "http", *source]) == 0
-        assert main(["knowledge", "add", "Timeouts \x1b[31mare\x1b[0m 30 s\nSeconds.", "--id", "timeout", *source]) == 0
+        assert main(["knowledge", "add", "Таймаут 30 s\nIn [bold]seconds[/bold].", "--id", "timeout", *source]) == 0
     return root
 
 

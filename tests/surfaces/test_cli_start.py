@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import decapod_py
+
+# The package as it is imported here, installed or not.
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(decapod_py.__file__).parents[1])}
 HEAVY = ("pydantic", "typer", "rich", "mcp", "sqlalchemy", "git", "pathlib", "dataclasses", "asyncio")
 PROGRAM = """
 import sys
@@ -20,20 +25,18 @@ sys.exit(exit_code)
 
 def imported(names: tuple[str, ...], directory: Path, *argv: str) -> set[str]:
     program = PROGRAM.format(names=names)
-    done = subprocess.run(
-        # Isolated from editable-install hooks and the like, which import what they please.
-        [sys.executable, "-c", program, *argv],
-        cwd=directory,
-        capture_output=True,
-        text=True,
-        check=True,
+    return set(run(directory, "-c", program, *argv).stderr.split())
+
+
+def run(directory: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *argv], cwd=directory, env=ENVIRONMENT, capture_output=True, text=True, check=True
     )
-    return set(done.stderr.split())
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    subprocess.run([sys.executable, "-m", "decapod_py", "init"], cwd=tmp_path, check=True, capture_output=True)
+    run(tmp_path, "-m", "decapod_py", "init")
     return tmp_path
 
 

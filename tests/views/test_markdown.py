@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decapod_py.domain.entry import Entry
-from decapod_py.storage.front_matter import parse, tidy_body
+from decapod_py.domain.text import tidy
+from decapod_py.storage.front_matter import parse
 from decapod_py.views.markdown import KEYS, classify, entry_fields, recorded_values, render_entry
 
 NOON = 1_767_268_800_000
@@ -172,7 +173,7 @@ def test_any_entry_is_read_back_as_it_was_written(entry: Entry):
 
     assert list(fields.items()) == entry_fields(entry)
     assert [key for key in KEYS if key in fields] == list(fields)
-    assert body == tidy_body(entry.content)
+    assert body == tidy(entry.content)
 
 
 @given(entries)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from decapod_py.domain.entry import Entry
-from decapod_py.domain.words import title_key
+from decapod_py.domain.words import parse, title_key
 from decapod_py.foundation.clock import DAY
 from decapod_py.storage.database import copy_to_memory, open_database
 from decapod_py.views import search
@@ -235,12 +235,10 @@ def test_no_query_ever_fails(tmp_path: Path, query: str):
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_what_was_written_is_found_by_its_own_words(database, text: str):
-    from decapod_py.domain.words import parse
-
     database.execute("DELETE FROM entries")
     search.clear(database)
     fill(database, [entry("one", content=text)])
-    asked = [term.label for term in parse(text) if term.words[0].isalnum() and term.words[0].isascii()]
+    asked = [term.label for term in parse(text) if max(term.label) < "\u0530" or not term.words[0].isalnum()]
     if asked:
         assert find(database, asked[0]) == ["one"]
 
@@ -319,7 +317,7 @@ def test_feedback_moves_an_entry_within_its_bound(database):
         search.feedback_factor(0, 0),
         search.feedback_factor(0, 1_000_000),
     ]
-    assert all(hit.score == round(hit.relevance * hit.feedback, 9) for hit in hits)
+    assert [hit.score for hit in hits] == pytest.approx([hit.relevance * hit.feedback for hit in hits], abs=1e-6)
 
 
 def test_recency_decay_halves_an_entry_a_day_old_and_ranks_all_matches(database):
@@ -330,7 +328,7 @@ def test_recency_decay_halves_an_entry_a_day_old_and_ranks_all_matches(database)
     )
     hits = search.search(database, "retry", now=NOON, rank="recency_decay", limit=2).hits
     assert [(hit.id, hit.recency) for hit in hits] == [("tomorrow", 1.0), ("yesterday", 0.5)]
-    assert all(hit.score == round(hit.relevance * hit.recency, 9) for hit in hits)
+    assert [hit.score for hit in hits] == pytest.approx([hit.relevance * hit.recency for hit in hits], abs=1e-6)
     assert find(database, "retry", limit=1) == ["old00"]
 
 
@@ -361,6 +359,13 @@ def test_indexing_again_replaces_and_unindexing_removes(database):
     search.unindex(database, 1)
     assert find(database, "backoff") == []
     assert database.execute("SELECT count(*) FROM entry_sketch").fetchone() == (0,)
+
+
+def test_tidying_changes_no_answer(database):
+    fill(database, [entry(f"a{number:03}", f"Retry {number}", "some words") for number in range(300)])
+    before = search.search(database, "retry 7", now=NOON)
+    search.tidy(database)
+    assert search.search(database, "retry 7", now=NOON) == before
 
 
 def test_clearing_leaves_nothing_behind(database):

@@ -82,7 +82,7 @@ def test_phrases_prefixes_and_compounds_are_understood():
     entries = [entry("a", content="set max_retry_count to 3"), entry("b", content="count to the max, then retry")]
     assert find(entries, '"max retry"') == ["a"]
     assert find(entries, "max_retry_count") == ["a", "b"]
-    assert find(entries, "cou*") == ["b", "a"]
+    assert find(entries, "cou*") == ["a", "b"]
     assert find(entries, '"retry limit"') == []
     assert find([entry("one", content="the University")], "universit*") == ["one"]
 

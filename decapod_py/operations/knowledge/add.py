@@ -45,8 +45,8 @@ class Decision(NamedTuple):
 def add(workspace: Workspace, request: AddEntry) -> Added:
     """Record one piece of knowledge with its provenance.
 
-    An active entry with the same merge key and scope is merged into (the old version stays in history), superseded, or the
-    add is rejected. An id under procedural/ needs the event: of an approved promotion as its provenance.
+    An active entry with the same merge key and scope is merged into (the old version stays in history), superseded,
+    or the add is rejected. An id under procedural/ needs the event: of an approved promotion as its provenance.
     """
     authored = read_authored(workspace, request)
     entry_id = check_entry_id(request.id) if request.id is not None else None

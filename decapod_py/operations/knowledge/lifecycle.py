@@ -1,4 +1,4 @@
-"""`decapod knowledge edit`, `deprecate`, `revive`, `delete`, `settle`, `decay`: what happens to an entry after it was added."""
+"""`decapod knowledge edit`, `deprecate`, `revive`, `delete`, `settle`, `decay`: an entry's life after it was added."""
 
 from __future__ import annotations
 

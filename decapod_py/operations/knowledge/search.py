@@ -30,11 +30,11 @@ def search(workspace: Workspace, request: Search) -> Found:
     room = request.max_chars
     for hit in outcome.hits:
         shown = _hit(entries[hit.id], hit, outcome, request)
-        cost = len(shown["title"]) + len(shown["snippet"]) + len(shown.get("content", ""))
-        if room is not None and cost > room and results:
-            break
         if room is not None:
-            room -= cost
+            if results and _cost(shown) > room:
+                break
+            _cut(shown, room)
+            room -= _cost(shown)
         results.append(shown)
     return {
         "query": request.query,
@@ -42,6 +42,18 @@ def search(workspace: Workspace, request: Search) -> Found:
         "omitted": outcome.total - len(results),
         "results": results,
     }
+
+
+def _cost(shown: Hit) -> int:
+    return len(shown["title"]) + len(shown["snippet"]) + len(shown.get("content", ""))
+
+
+def _cut(shown: Hit, room: int) -> None:
+    """Even a first result that is longer than the room for all of them is shown, and says that it was cut."""
+    too_much = _cost(shown) - room
+    if too_much > 0 and "content" in shown:
+        shown["content"] = shown["content"][: max(0, len(shown["content"]) - too_much)]
+        shown["truncated"] = True
 
 
 def _outcome(workspace: Workspace, request: Search) -> tuple[SearchOutcome, dict[str, Entry]]:

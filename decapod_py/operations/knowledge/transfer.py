@@ -85,7 +85,7 @@ def _opened(workspace: Workspace, name: str) -> IO[bytes]:
         import shutil
         import tempfile
 
-        spool = tempfile.TemporaryFile()
+        spool = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
         shutil.copyfileobj(sys.stdin.buffer, spool)
         spool.seek(0)
         return spool

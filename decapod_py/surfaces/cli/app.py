@@ -99,7 +99,9 @@ def _group(name: str) -> typer.Typer:
 
 
 def _register(app: typer.Typer, verb: str, name: str, text: str, callback: Callable[..., int]) -> None:
-    app.command(verb, help=_prose(text), epilog=_epilog(name.replace(".", " ")))(callback)
+    # Without a short help of its own Typer cuts the first sentence off in the middle.
+    summary = _prose(text.split("\n")[0])
+    app.command(verb, help=_prose(text), short_help=summary, epilog=_epilog(name.replace(".", " ")))(callback)
 
 
 def _rich_help() -> bool:

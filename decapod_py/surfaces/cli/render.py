@@ -90,7 +90,8 @@ def _lifetime(entry: Result) -> str:
 def _updated(entry: Result) -> str:
     if entry["updated_at"] == entry["created_at"]:
         return ""
-    return f"{one_line(entry['updated_at'])} by {joined(entry['contributors'])}"
+    others = f", with {joined(entry['contributors'])}" if entry["contributors"] else ""
+    return one_line(entry["updated_at"]) + others
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -1,0 +1,73 @@
+"""What tests do to real repositories: run git, run the command, read its answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from decapod_py.foundation.clock import DAY, parse_time
+
+PROJECT = Path(__file__).resolve().parent.parent
+NOON = parse_time("2026-03-01T12:00:00Z")
+
+
+class StandingClock:
+    """A clock that moves only when a test says so."""
+
+    def __init__(self, now: int = NOON) -> None:
+        self.now = now
+
+    def __call__(self) -> int:
+        return self.now
+
+    def forward(self, *, days: float = 0, milliseconds: int = 0) -> None:
+        self.now += int(days * DAY) + milliseconds
+
+
+def make_repository(top: Path) -> None:
+    top.mkdir(parents=True)
+    git(top, "init", "-q")
+    (top / "src").mkdir()
+    (top / "src" / "a.py").write_text("".join(f"line {number}\n" for number in range(1, 21)))
+    decapod(top, "init")
+    git(top, "add", "-A")
+    git(top, "commit", "-qm", "Begin")
+
+
+def git(place: Path, *arguments: str, check: bool = True) -> str:
+    done = subprocess.run(["git", *arguments], cwd=place, capture_output=True, text=True, check=False)
+    if check and done.returncode:
+        raise AssertionError(f"git {' '.join(arguments)} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def run(place: Path, *arguments: str, stdin: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command as a user runs it, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "decapod_py", *arguments],
+        cwd=place,
+        input=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else None,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def decapod(place: Path, *arguments: str, **environment: str) -> Any:
+    """The JSON answer of a command that succeeds."""
+    done = run(place, *arguments, "--json", **environment)
+    assert done.returncode == 0, f"decapod {' '.join(arguments)} failed:\n{done.stdout}{done.stderr}"
+    return json.loads(done.stdout)
+
+
+def refusal(place: Path, *arguments: str, **environment: str) -> tuple[int, str]:
+    """The exit code and error code of a command that is refused."""
+    done = run(place, *arguments, "--json", **environment)
+    assert done.returncode in (1, 2), f"decapod {' '.join(arguments)} was not refused:\n{done.stdout}{done.stderr}"
+    return done.returncode, json.loads(done.stderr.strip().splitlines()[-1])["error"]["code"]
