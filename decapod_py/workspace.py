@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decapod_py.domain.event import FORMAT, Event, seal, to_line
 from decapod_py.foundation.clock import Clock, format_time, system_clock
-from decapod_py.foundation.errors import Call, Refused
+from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.foundation.faults import step
 from decapod_py.foundation.files import stamp
 from decapod_py.foundation.ids import milliseconds_of, ulid
@@ -64,6 +64,7 @@ class Workspace:
         self._connection: sqlite3.Connection | None = None
         self._connected_to: tuple[int, int] | None = None
         self._writable = True
+        self._policy: tuple[object, Policy] | None = None
 
     @cached_property
     def root(self) -> str:
@@ -98,21 +99,13 @@ class Workspace:
     def repository(self) -> git.Repository | None:
         return git.find_repository(self.root)
 
-    @cached_property
+    @property
     def policy(self) -> Policy:
-        import tomllib
-
-        from decapod_py.domain.policy import Policy, read_policy
-        from decapod_py.foundation.errors import Misused
-
-        place = f"{FOLDER}/config.toml"
-        try:
-            with open(os.path.join(self.root, place), "rb") as file:
-                return read_policy(tomllib.load(file), place)
-        except FileNotFoundError:
-            return Policy()
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-            raise Misused("bad-config", f"{place} is not TOML: {problem}") from None
+        """What config.toml says now: a server lives longer than a policy."""
+        now = stamp(os.path.join(self.root, FOLDER, "config.toml"))
+        if self._policy is None or self._policy[0] != now:
+            self._policy = (now, _read_policy(self.root))
+        return self._policy[1]
 
     def actor(self, given: str | None = None) -> str:
         """Who acts: as given, as the caller is known, as DECAPOD_ACTOR says, or as git does."""
@@ -374,6 +367,21 @@ class Writer:
         projection.note_own_write(self._connection, segment)
         remembered = {bytes.fromhex(event["hash"]): event for event in events}
         projection.refold(self._connection, self.workspace.ledgers, touched, remembered, silent)
+
+
+def _read_policy(root: str) -> Policy:
+    import tomllib
+
+    from decapod_py.domain.policy import Policy, read_policy
+
+    place = f"{FOLDER}/config.toml"
+    try:
+        with open(os.path.join(root, place), "rb") as file:
+            return read_policy(tomllib.load(file), place)
+    except FileNotFoundError:
+        return Policy()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise Misused("bad-config", f"{place} is not TOML: {problem}") from None
 
 
 def make_local(path: str) -> None:

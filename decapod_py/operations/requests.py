@@ -31,7 +31,7 @@ Status = Literal["active", "superseded", "deprecated", "stale"]
 TtlPolicy = Literal["ephemeral", "decay", "persistent"]
 Outcome = Literal["helped", "neutral", "hurt", "unknown"]
 
-Id = Annotated[str, Cli(positional=True, metavar="ID"), Field(description="Entry id, or its unique beginning")]
+Id = Annotated[str, Cli(positional=True, metavar="ID"), Field(description="Entry id, or the unique beginning of a ULID")]
 Actor = Annotated[
     str | None, PeopleOnly(), Field(description="Who does this (default: DECAPOD_ACTOR, then git's user.name)")
 ]

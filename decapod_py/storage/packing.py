@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from hashlib import sha256
+from hashlib import sha1, sha256
 
 from decapod_py.domain.event import Event, order, to_line
-from decapod_py.foundation.files import write_whole
+from decapod_py.foundation.files import read_bytes, write_whole
 from decapod_py.foundation.ids import milliseconds_of, ulid
-from decapod_py.storage import git, segments
+from decapod_py.storage import segments
 
 
 def plan(ledgers: str, root: str) -> dict[str, list[str]]:
@@ -48,10 +48,26 @@ def _is_sound(ledgers: str, path: str) -> bool:
 
 
 def _unchanged_in_head(ledgers: str, root: str) -> set[str]:
-    prefix = os.path.relpath(ledgers, root).replace(os.sep, "/") + "/"
-    try:
-        listed = git.ask(root, "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", prefix).split("\0")
-        changed = git.ask(root, "diff", "--name-only", "-z", "--relative", "HEAD", "--", prefix).split("\0")
-    except git.GitFailed:
-        return set()
-    return {name.removeprefix(prefix) for name in set(listed) - set(changed) if name}
+    """Segments whose bytes are those of HEAD. The index is not asked: it only knows what was staged."""
+    from git import Blob, Repo
+
+    with Repo(root, search_parent_directories=True) as repository:
+        if not repository.head.is_valid():
+            return set()
+        folder = os.path.relpath(os.path.realpath(ledgers), os.path.realpath(repository.working_dir))
+        try:
+            tree = repository.head.commit.tree / folder.replace(os.sep, "/")
+        except KeyError:
+            return set()
+        blobs = [item for item in tree.traverse() if isinstance(item, Blob)]
+        return {
+            path
+            for blob in blobs
+            if (path := os.path.relpath(blob.path, folder)) and _blob_of(ledgers, path) == blob.hexsha
+        }
+
+
+def _blob_of(ledgers: str, path: str) -> str | None:
+    """The name git gives these bytes."""
+    data = read_bytes(os.path.join(ledgers, path))
+    return None if data is None else sha1(b"blob %d\0%s" % (len(data), data), usedforsecurity=False).hexdigest()

@@ -255,28 +255,25 @@ def _telling(connection: Connection, terms: list[Term]) -> tuple[list[Term], flo
     A term nobody uses goes, so a miss is cheap. Among many entries those of more than a tenth go too, unless nothing
     rarer is left: then the two rarest stay.
     """
-    entries = connection.execute("SELECT count(*) FROM entry_words_docsize").fetchone()[0]
+    entries: int = connection.execute("SELECT count(*) FROM entry_words_docsize").fetchone()[0]
     half = (entries + 1) // 2
-    common = half if entries < _MANY_ENTRIES else entries // 10 + 1
-    known = [(term, count) for term in terms if (count := _frequency(connection, term, common))]
-    if entries < _MANY_ENTRIES:
-        kept = [term for term, _ in known]
-        everywhere = all(count >= half for _, count in known)
-    else:
-        kept = [term for term, count in known if count < common] or _rarest(connection, known)
-        everywhere = False
-    return kept, 1 / _FLOOR if everywhere else 1.0
+    many = entries >= _MANY_ENTRIES
+    known = _known(connection, terms, entries // 10 + 1 if many else half)
+    if many:
+        rare = [(term, count) for term, count in known if count <= entries // 10]
+        common = [] if rare else _known(connection, [term for term, _ in known], entries)
+        known = rare or sorted(common, key=lambda counted: counted[1])[:2]
+    # All of them would weigh next to nothing: among themselves they are worth an ordinary weight.
+    scale = 1 / _FLOOR if all(count >= half for _, count in known) else 1.0
+    return [term for term, _ in known], scale
 
 
-def _rarest(connection: Connection, known: list[tuple[Term, int]]) -> list[Term]:
-    if len(known) < 3:
-        return [term for term, _ in known]
-    counted = sorted((_frequency(connection, term, -1), place) for place, (term, _) in enumerate(known))
-    return [known[place][0] for _, place in counted[:2]]
+def _known(connection: Connection, terms: list[Term], most: int) -> list[tuple[Term, int]]:
+    """The terms that occur at all, with the number of entries they occur in, counted up to `most`."""
+    return [(term, count) for term in terms if (count := _frequency(connection, term, most))]
 
 
 def _frequency(connection: Connection, term: Term, most: int) -> int:
-    """In how many entries a term occurs, counted up to `most`; no limit if negative."""
     statement = "SELECT count(*) FROM (SELECT 1 FROM entry_words WHERE entry_words MATCH ? LIMIT ?)"
     return int(connection.execute(statement, (_expression(term), most)).fetchone()[0])
 

@@ -401,6 +401,7 @@ def test_among_many_entries_common_words_are_dropped_unless_nothing_rarer_is_fou
     kept = search.search(database, "service alpha absent beta", now=NOON)
     assert kept.terms == ("alpha", "beta")
     assert kept.total == 20_000
+    assert kept.hits[0].score > 0.1
 
 
 TEXT = (

@@ -183,6 +183,8 @@ def draft_of(writer: Writer, decision: Decision, status: str) -> Draft:
 
 def _similar(writer: Writer, decision: Decision) -> list[Similar]:
     mine = {decision.entry_id, *(entry.id for entry in decision.replaced)}
+    if is_procedural(decision.entry_id):
+        mine |= _source_of(writer.state, decision.authored)  # a rule says what its source says
     found = search.similar(
         writer.state.connection, decision.authored.title, decision.authored.content, now=writer.now, exclude=mine
     )
@@ -190,6 +192,11 @@ def _similar(writer: Writer, decision: Decision) -> list[Similar]:
         {"id": entry_id, "title": title, "similarity": round(similarity, 3), "advice": _advice(entry_id)}
         for entry_id, title, similarity in found
     ]
+
+
+def _source_of(state: State, authored: Authored) -> set[str]:
+    promotion = state.promotion(authored.provenances[0].removeprefix("event:"))
+    return {promotion.source_entry_id} if promotion else set()
 
 
 def _advice(entry_id: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from decapod_py.domain.naming import check_entry_id
 from decapod_py.foundation.clock import format_time, parse_time
 from decapod_py.foundation.errors import Call, Misused, Refused
+from decapod_py.foundation.ids import is_ulid
 
 if TYPE_CHECKING:
     from decapod_py.domain.entry import Entry
@@ -19,12 +20,13 @@ _SHORTEST_PREFIX = 4
 
 
 def find_entry(state: State, given: str) -> Entry:
-    """The entry of this id, or of this beginning of an id if there is only one."""
+    """The entry of this id, or the only one whose ULID begins like this."""
     wanted = check_entry_id(given.strip())
     entry = state.entry(wanted)
     if entry:
         return entry
-    close = state.entries_beginning(wanted) or state.entries_beginning(wanted.upper())
+    # Only ids that nobody chose may be shortened: `delete proc` must not find procedural/retries.
+    close = [begun for begun in state.entries_beginning(wanted.upper()) if is_ulid(begun)]
     if len(wanted) >= _SHORTEST_PREFIX and len(close) == 1:
         found = state.entry(close[0])
         assert found
@@ -67,7 +69,7 @@ def check_provenances(workspace: Workspace, references: list[str], sources: list
     from decapod_py.domain.provenance import check_provenance
 
     schemes = workspace.policy.schemes
-    written = [_from_source(workspace, source, schemes) for source in sources] + list(references)
+    written = [*references, *(_from_source(workspace, source, schemes) for source in sources)]
     checked = dict.fromkeys(check_provenance(reference, schemes) for reference in written)
     for reference in checked:
         if reference.startswith("file:"):

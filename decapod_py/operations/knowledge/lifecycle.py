@@ -157,6 +157,8 @@ def _set_status(workspace: Workspace, request: StatusChange, status: str, kind: 
         entry = find_entry(writer.state, request.id)
         if entry.status == "deleted":
             raise Refused("deleted", f"entry {entry.id} was deleted already")
+        if entry.procedural and workspace.agent:
+            raise Refused("rule-protected", f"{entry.id} is a rule: people take rules out of use, agents do not")
         if entry.status == status:
             raise Refused("no-change", f"entry {entry.id} is {status} already")
         fields = {"entry_id": entry.id, "status": status, "was": writer.was(entry)}
