@@ -1,7 +1,7 @@
 """`make bench`: what Decapod costs, beside the bare interpreter, measured in one run and held against our bars.
 
-Prints every number, good or bad, and writes docs/benchmarks.md. `--quick` takes half a minute, leaves 100k entries out and
-writes nothing; `--check` exits 1 where a bar is missed.
+Prints every number, good or bad, and writes docs/benchmarks.md. `--quick` takes half a minute, leaves 100k entries out
+and writes nothing; `--check` exits 1 where a bar is missed.
 """
 
 from __future__ import annotations
@@ -174,7 +174,10 @@ class Bench:
         _say(f"{size:,} entries: MCP, {self.effort.servers} servers")
         place = self._repository(size)
         asked = queries(self.effort.round_trips, size).hits
-        bare, first_answers, first_calls, round_trips, resident = [], [], [], [], []
+        bare, resident = [], []
+        first_answers: list[float] = []
+        first_calls: list[float] = []
+        round_trips: list[float] = []
         for _ in range(self.effort.servers):
             bare.append(seconds_of([sys.executable, "-c", "pass"], place, self.settings))
             start = time.perf_counter()

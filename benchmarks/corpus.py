@@ -17,8 +17,7 @@ _VOCABULARY = 30_000
 _LEAST, _MOST = 300, 600  # characters of a text
 
 # The head of the vocabulary: what engineers write about most.
-_COMMON = (
-    """
+_TECHNICAL = """
 service request error retry queue test build config server client token cache timeout deploy branch commit database
 index table record worker thread lock file path parser schema version release pipeline review module function handler
 message event log metric alert latency memory limit batch job task user account session header payload response
@@ -27,7 +26,7 @@ migration backup snapshot replica shard cluster node region network packet firew
 mount process signal scheduler timer clock format locale font layout widget button form page template script style
 invoice payment order customer product catalogue search filter page report export import archive checksum digest
 """
-).split()
+_COMMON = list(dict.fromkeys(_TECHNICAL.split()))
 _SENTENCES = (
     "The {} of the {} is {} before the {} {}.",
     "When {} {} the {}, {} must {} again within the {}.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from decapod_py.domain.entry import ROOT_SCOPE, Entry
@@ -72,13 +73,13 @@ def decimal(number: float | None) -> str | None:
     """A confidence as it is recorded: hashed numbers are integers, so a fraction is a text."""
     if number is None:
         return None
-    return f"{number:.4f}".rstrip("0").rstrip(".")
+    return f"{abs(number):.4f}".rstrip("0").rstrip(".")
 
 
 def title_and_content(text: str, longest: int) -> tuple[str, str]:
     """A note as a title, its first line, and a content, the rest; a note of one line is both."""
     first, _, rest = text.strip().partition("\n")
-    title = first.strip().lstrip("#").strip()
+    title = re.sub(r"^#{1,6}\s+", "", first.strip())
     if len(title) > longest:
         return title[: longest - 1].rstrip() + "…", text.strip()
     return title, rest.strip("\n") if rest.strip() else title

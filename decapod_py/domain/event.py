@@ -56,7 +56,7 @@ def from_line(line: bytes) -> Event:
     if not isinstance(event, dict):
         raise BadLine("not-json", "not a JSON object")
     version = event.get("v")
-    if isinstance(version, int) and version > FORMAT:
+    if type(version) is int and version > FORMAT:
         raise NewerFormat(version)
     _check_common_fields(event)
     _check_seal(event, line)
@@ -64,8 +64,8 @@ def from_line(line: bytes) -> Event:
 
 
 def _check_common_fields(event: Event) -> None:
-    if event.get("v") != FORMAT:
-        raise BadLine("bad-field", "the field v is missing")
+    if type(event.get("v")) is not int or event["v"] != FORMAT:
+        raise BadLine("bad-field", "the field v is missing or no format of ours")
     for name in _COMMON_TEXT:
         if not isinstance(event.get(name), str):
             raise BadLine("bad-field", f"the field {name} is missing or no text")
@@ -74,6 +74,8 @@ def _check_common_fields(event: Event) -> None:
     prev = event.get("prev")
     if not isinstance(prev, list) or not all(isinstance(parent, str) for parent in prev):
         raise BadLine("bad-field", "the field prev is no list of hashes")
+    if "text" in event and not isinstance(event["text"], dict):
+        raise BadLine("bad-field", "the field text is no object")
 
 
 def _check_seal(event: Event, line: bytes) -> None:
@@ -81,8 +83,7 @@ def _check_seal(event: Event, line: bytes) -> None:
         if canonical(event) != line.rstrip(b"\r\n"):
             raise BadLine("not-canonical", "the line is not in canonical form")
         hashed = canonical({name: value for name, value in event.items() if name not in _OUTSIDE_THE_HASH})
-        text = event.get("text")
-        text_digest = digest(text) if text is not None else event["text_sha256"]
+        text_digest = digest(event["text"]) if "text" in event else event["text_sha256"]
     except (ValueError, RecursionError) as problem:
         raise BadLine("not-canonical", f"the line has no canonical form: {problem}") from None
     if sha256(hashed).hexdigest() != event["hash"]:
@@ -103,4 +104,5 @@ def order(event: Event) -> tuple[str, str]:
 def text_of(event: Event, name: str) -> str | None:
     """A free text of the event; nothing once it was redacted."""
     text = event.get("text")
-    return text.get(name) if text else None
+    found = text.get(name) if isinstance(text, dict) else None
+    return found if isinstance(found, str) else None

@@ -84,7 +84,7 @@ def fold_entry(entry_id: str, events: Iterable[Event]) -> Entry | None:
     heads = heads_of(entry_id, versions)
     first, shown = versions[0], heads[-1]
     expires, by_default = _expiry(shown)
-    ttl_policy = shown.get("ttl_policy")
+    ttl_policy = _optional(shown, "ttl_policy")
     ttl_policy = ttl_policy if ttl_policy in _TTL_POLICIES else "persistent"
     status, written, touched = _status(entry_id, ordered, shown, ttl_policy, expires, by_default)
     author = first["actor"]
@@ -162,7 +162,7 @@ def _status(
         elif event["ledger"] != EVENTS:
             continue
         elif event.get("entry_id") == entry_id:
-            if event.get("status") in _SETTABLE:
+            if _optional(event, "status") in _SETTABLE:
                 status = written = event["status"]
                 touched = max(touched, event, key=order)
             if status == "deleted":
@@ -179,6 +179,7 @@ def fold_promotion(promotion_id: str, events: Iterable[Event]) -> Promotion | No
         return None
     approvers = [event["actor"] for event in ordered if event["type"] == "promotion.approved"]
     named = _optional(recording, "approved_by")
+    names = [name for name in [named or "", *approvers] if name.strip()]
     return Promotion(
         id=promotion_id,
         recorded=recorded(recording),
@@ -187,7 +188,7 @@ def fold_promotion(promotion_id: str, events: Iterable[Event]) -> Promotion | No
         evidence_refs=tuple(texts(recording, "evidence_refs")),
         actor=recording["actor"],
         reason=text_of(recording, "reason") or REDACTED,
-        approved_by=_approver([named, *approvers] if named else approvers, recording["actor"]),
+        approved_by=_approver(names, recording["actor"]),
         revoked=any(event["type"] == "promotion.revoked" for event in ordered),
     )
 
@@ -226,7 +227,7 @@ def _optional(event: Event, name: str) -> str | None:
 
 def _text(event: Event, name: str, redacted: set[str]) -> str:
     value = None if event["event_id"] in redacted else text_of(event, name)
-    return value if isinstance(value, str) else REDACTED
+    return REDACTED if value is None else value
 
 
 def _safe_path(version: Event) -> str:

@@ -84,13 +84,13 @@ def parse_file_citation(text: str) -> FileCitation:
 
 def check_path(path: str) -> str:
     """A path below the repository's top, in one spelling."""
-    if not path.strip() or path != path.strip():
+    tidy = posixpath.normpath(path)
+    if not path.strip() or path != path.strip() or tidy != tidy.strip():
         raise _wrong(f"file:{path}", "the path is empty or begins or ends with a blank")
-    if path.startswith(("/", "~")) or re.match(r"[A-Za-z]:[\\/]", path) or "\\" in path:
+    if tidy.startswith(("/", "~")) or re.match(r"[A-Za-z]:[\\/]", tidy) or "\\" in path:
         raise _wrong(f"file:{path}", "the path must be relative to the repository's top, with forward slashes")
     if ".." in path.split("/"):
         raise _wrong(f"file:{path}", "the path leaves the repository")
-    tidy = posixpath.normpath(path)
     if tidy == ".":
         raise _wrong(f"file:{path}", "the path names no file")
     return tidy

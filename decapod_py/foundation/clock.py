@@ -11,6 +11,7 @@ from decapod_py.foundation.errors import Misused
 Clock = Callable[[], int]
 DAY = 86_400_000
 _LATEST = 253_402_300_799_999  # the last millisecond of year 9999
+_LONGEST = 365_000 * DAY  # of a duration, so that what it leads to is a time we can write
 _UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": DAY, "w": 7 * DAY}
 _HINT = "give RFC 3339 (2026-03-01T12:00:00Z), a date, or epoch seconds with Z (1767225600Z)"
 
@@ -60,7 +61,10 @@ def parse_duration(text: str) -> int:
     match = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip(), re.ASCII)
     if not match:
         raise Misused("bad-duration", f"{text!r} is not a duration", "write a number and s, m, h, d or w, such as 30d")
-    return int(match[1]) * _UNITS[match[2]]
+    milliseconds = int(match[1]) * _UNITS[match[2]]
+    if milliseconds > _LONGEST:
+        raise Misused("bad-duration", f"{text!r} is longer than a thousand years", "leave the expiry out")
+    return milliseconds
 
 
 def parse_moment(text: str, now: int) -> int:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from decapod_py.foundation.progress import Progress
 
 _BATCH = 2_000
+_BULK = 5_000  # from here on the index is worth tidying afterwards
 _REMEMBERED = 20_000  # events held in memory between reading and folding; beyond that they are read twice
 
 
@@ -167,6 +168,8 @@ def refold(
             _write_entries(connection, entries)
             done += len(batch)
             progress("folding", done, total)
+        if total >= _BULK:
+            search.tidy(connection)
     finally:
         lines.close()
 

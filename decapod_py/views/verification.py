@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from decapod_py.domain.fold import texts
 from decapod_py.foundation.progress import Progress
 from decapod_py.storage import segments
 
@@ -50,7 +51,7 @@ def verify(ledgers: str, allow_gaps: bool, progress: Progress) -> Verification:
                     event["event_id"], place, event["prev"], event["ledger"], event["type"], "text" in event
                 )
                 if event["type"] == "event.redacted":
-                    redacted |= {str(name) for name in event.get("redacts") or []}
+                    redacted |= set(texts(event, "redacts"))
         progress("verifying", number, len(paths))
     findings += _ids_used_twice(seen)
     findings += _missing_texts(seen, redacted)
