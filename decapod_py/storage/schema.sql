@@ -1,4 +1,4 @@
--- Generated from tables.py; a test compares them.
+-- Generated from tables.py: make generate.
 CREATE TABLE entries (
 	number INTEGER NOT NULL,
 	id VARCHAR NOT NULL,

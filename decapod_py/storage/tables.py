@@ -181,4 +181,4 @@ def embedded_ddl() -> str:
             for index in sorted(table.indexes, key=lambda index: str(index.name))
         ]
     lines = [line.rstrip() for statement in statements for line in f"{statement};".splitlines()]
-    return "-- Generated from tables.py; a test compares them.\n" + "\n".join(lines) + "\n"
+    return "-- Generated from tables.py: make generate.\n" + "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Writes what is derived from the operations: the command line's catalogue, `schemas/` and `docs/reference.md`.
+"""Writes what is derived: the command line's catalogue, `schemas/`, `docs/reference.md` and the database's DDL.
 
 `python -m decapod_py.surfaces.generate` writes; with `--check` it names every file that differs, and exits 1.
 """
@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from decapod_py.operations import catalogue
 from decapod_py.operations.catalogue import Operation
 from decapod_py.operations.requests import Cli, PeopleOnly
+from decapod_py.storage.tables import embedded_ddl
 from decapod_py.surfaces.cli import examples
 from decapod_py.surfaces.cli.catalogue_shape import Command, Param
 from decapod_py.surfaces.cli.commands import PROGRAM, spelling, words
@@ -25,6 +26,7 @@ from decapod_py.surfaces.cli.schema import Schema, request_schema, result_schema
 
 ROOT = Path(__file__).absolute().parents[2]
 _CATALOGUE = "decapod_py/surfaces/cli/catalogue.json"
+_DDL = "decapod_py/storage/schema.sql"
 _METAVARS = {"str": "TEXT", "list": "TEXT", "int": "N", "float": "X"}
 _KINDS = {str: "str", int: "int", float: "float", bool: "bool"}
 
@@ -51,7 +53,7 @@ def existing(root: Path) -> list[str]:
 
 def _report(different: list[str], unwanted: list[str]) -> int:
     for path in different:
-        sys.stderr.write(f"{path} differs from the operations\n")
+        sys.stderr.write(f"{path} differs from the code\n")
     for path in unwanted:
         sys.stderr.write(f"{path} belongs to no operation\n")
     if different or unwanted:
@@ -72,6 +74,7 @@ def generated(operations: list[Operation]) -> dict[str, str]:
         files[f"schemas/{operation.name}.request.json"] = _json(request_schema(operation))
         files[f"schemas/{operation.name}.result.json"] = _json(result_schema(operation))
     files["docs/reference.md"] = reference(list(zip(operations, listed, strict=True)))
+    files[_DDL] = embedded_ddl()
     return files
 
 

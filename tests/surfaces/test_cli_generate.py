@@ -44,8 +44,8 @@ def test_the_check_names_every_file_that_differs_or_should_not_exist(
 
     assert generate.main(["--check"], written) == 1
     assert capsys.readouterr().err == (
-        "schemas/knowledge.add.request.json differs from the operations\n"
-        "docs/reference.md differs from the operations\n"
+        "schemas/knowledge.add.request.json differs from the code\n"
+        "docs/reference.md differs from the code\n"
         "schemas/gone.result.json belongs to no operation\n"
         "run: python -m decapod_py.surfaces.generate\n"
     )
