@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 
-_DEADLY_STEP = os.environ.get("DECAPOD_TEST_KILL_AT")
+_deadly_step = os.environ.get("DECAPOD_TEST_KILL_AT")
+
+
+def die_at(name: str | None) -> None:
+    """Chooses the step in a process that is forked after this module was imported."""
+    global _deadly_step
+    _deadly_step = name
 
 
 def step(name: str) -> None:
-    if name == _DEADLY_STEP:
+    if name == _deadly_step:
         os.kill(os.getpid(), 9)
 
 
 def tears_a_line() -> bool:
     """Whether a test wants the process to die with half a line written."""
-    return _DEADLY_STEP == "half-written"
+    return _deadly_step == "half-written"

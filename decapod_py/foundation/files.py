@@ -25,7 +25,7 @@ def write_whole(path: str, data: bytes, *, scratch: str, durable: bool = True) -
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        step("markdown-written")
+        step("temp-file-written")
         try:
             os.replace(temporary, path)
         except FileNotFoundError:

@@ -36,7 +36,7 @@ def ledger_problems(state: State) -> list[Problem]:
         "SELECT segment, line, code, message, tail FROM segment_problems ORDER BY segment, line"
     ):
         place = f"{FOLDER}/ledgers/{segment}:{line}"
-        if tail and code == "not-json":
+        if tail:
             found.append(
                 problem("torn-line", "warning", place, "the last line is incomplete: a crash", "none is needed")
             )

@@ -10,6 +10,8 @@ import os
 import sqlite3
 from zlib import crc32
 
+from decapod_py.foundation.faults import step
+
 PROJECTION = 1  # raise it when the same events fold to other rows
 _DDL_FILE = os.path.join(os.path.dirname(__file__), "schema.sql")
 
@@ -20,6 +22,8 @@ class Unreadable(Exception):
 
 def open_database(path: str, search_ddl: str) -> sqlite3.Connection:
     """Opens the database for writing, making it if there is none or if it is of another version."""
+    if os.path.isdir(path):
+        raise Unreadable("it is a folder")
     try:
         connection = _connect(path)
         if connection.execute("PRAGMA user_version").fetchone()[0] != _version(search_ddl):
@@ -68,6 +72,7 @@ def move_aside(path: str) -> str | None:
     while os.path.exists(f"{path}.unreadable-{number}"):
         number += 1
     os.replace(path, f"{path}.unreadable-{number}")
+    step("database-moved-aside")
     for suffix in ("-wal", "-shm", "-journal"):
         if os.path.exists(path + suffix):
             os.unlink(path + suffix)
@@ -84,6 +89,34 @@ def is_other_version(path: str, search_ddl: str) -> bool:
             connection.close()
     except sqlite3.DatabaseError:
         return False
+
+
+def is_sound(connection: sqlite3.Connection) -> bool:
+    """Whether every page of the file can be read."""
+    try:
+        return bool(connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        return False
+
+
+def means_damage(problem: sqlite3.Error) -> bool:
+    """Whether SQLite found the file itself to be wrong, wherever it noticed."""
+    code = getattr(problem, "sqlite_errorcode", 0) & 0xFF  # the low byte is the kind
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def empty(connection: sqlite3.Connection, search_ddl: str) -> None:
+    """Takes everything out, in the caller's transaction: whoever reads meanwhile sees the old rows, then the new ones.
+
+    Deleting the file instead would pull the write-ahead log from under a process that opens it at that moment.
+    """
+    for kind in ("CREATE VIRTUAL TABLE%", "CREATE TABLE%"):
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE sql LIKE ?", (kind,)).fetchall()
+        for (name,) in tables:
+            connection.execute(f'DROP TABLE "{name}"')
+    _make_tables(connection, search_ddl)
 
 
 def _connect(path: str) -> sqlite3.Connection:
@@ -107,11 +140,16 @@ def _create(connection: sqlite3.Connection, search_ddl: str) -> None:
     connection.execute("BEGIN IMMEDIATE")
     # Another process may have made the tables while this one waited.
     if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        for statement in (_tables_ddl() + search_ddl).split(";\n"):
-            if statement.strip():
-                connection.execute(statement)
-        connection.execute(f"PRAGMA user_version={_version(search_ddl)}")
+        _make_tables(connection, search_ddl)
     connection.execute("COMMIT")
+
+
+def _make_tables(connection: sqlite3.Connection, search_ddl: str) -> None:
+    for statement in (_tables_ddl() + search_ddl).split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version={_version(search_ddl)}")
+    step("tables-made")
 
 
 def _tables_ddl() -> str:

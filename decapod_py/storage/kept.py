@@ -6,6 +6,7 @@ import os
 from typing import NamedTuple
 
 from decapod_py.domain.event import BadLine, from_line
+from decapod_py.foundation.faults import step
 from decapod_py.foundation.files import write_whole
 from decapod_py.storage import git, segments
 
@@ -32,6 +33,7 @@ def restore(ledgers: str, local: str, path: str) -> None:
     with open(os.path.join(local, "kept", path), "rb") as file:
         data = file.read()
     write_whole(os.path.join(ledgers, path), data, scratch=local)
+    step("segment-restored")
 
 
 def _stands_elsewhere(ledgers: str, kept: str, path: str) -> bool:

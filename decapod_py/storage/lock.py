@@ -10,9 +10,30 @@ from contextlib import contextmanager
 
 @contextmanager
 def held(path: str) -> Iterator[None]:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    """Waits for the lock. Raises FileNotFoundError where the folder of the lock is gone."""
+    handle = _acquired(path)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)
+
+
+def _acquired(path: str) -> int:
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if _is_still(handle, path):
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        # Somebody deleted the local folder while this process waited: others lock a new file of that name.
+        os.close(handle)
+
+
+def _is_still(handle: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False

@@ -6,6 +6,7 @@ import os
 from hashlib import sha1, sha256
 
 from decapod_py.domain.event import Event, order, to_line
+from decapod_py.foundation.faults import step
 from decapod_py.foundation.files import read_bytes, write_whole
 from decapod_py.foundation.ids import milliseconds_of, ulid
 from decapod_py.storage import segments
@@ -32,9 +33,11 @@ def join(ledgers: str, scratch: str, groups: dict[str, list[str]]) -> list[str]:
         target = f"{month}/{_name(sorted(events.values(), key=order), lines)}.jsonl"
         write_whole(os.path.join(ledgers, target), b"".join(lines), scratch=scratch)
         written.append(target)
+        step("segments-joined")
         for path in paths:
             if path != target:
                 os.unlink(os.path.join(ledgers, path))
+                step("part-unlinked")
     return written
 
 

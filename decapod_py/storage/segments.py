@@ -138,13 +138,12 @@ def _make_folders(folder: str, top: str) -> list[str]:
 def keep(directory: str, kept: str, path: str) -> None:
     """A second name for a segment, outside git's reach, so that a `git clean` takes nothing for good."""
     target = os.path.join(kept, path)
-    os.makedirs(os.path.dirname(target), exist_ok=True)
     try:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
         os.link(os.path.join(directory, path), target)
-    except FileExistsError:
-        pass
     except OSError:
-        pass  # a file system without hard links: git alone keeps the segment
+        pass  # there already, or a file system without hard links: git alone keeps the segment
+    step("kept")
 
 
 def month_of(identifier: str) -> str:

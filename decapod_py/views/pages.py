@@ -13,7 +13,7 @@ from decapod_py.domain.entry import Entry
 from decapod_py.domain.event import Event
 from decapod_py.domain.fold import fold_entry, versions_of, was
 from decapod_py.foundation.faults import step
-from decapod_py.foundation.files import read_bytes, stamp, write_whole
+from decapod_py.foundation.files import read_bytes, stamp, sync_directory, write_whole
 from decapod_py.foundation.progress import Progress
 from decapod_py.storage import git
 from decapod_py.views.markdown import Recorded, classify, recorded_values, render_entry
@@ -96,6 +96,9 @@ def _finish(connection: Connection, pages: Pages, path: str, entry_id: str, hidd
     if entry.status == "deleted":
         if state in ("same", "stale"):
             os.unlink(file)
+            step("markdown-unlinked")
+            if durable:
+                sync_directory(os.path.dirname(file))
             return "gone"
         return "gone" if state == "missing" else state
     if state == "stale" or (state == "missing" and path not in hidden):

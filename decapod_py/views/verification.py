@@ -66,7 +66,7 @@ def verify(ledgers: str, allow_gaps: bool, progress: Progress) -> Verification:
 
 def _bad_line(line: segments.Line, place: str) -> Finding:
     assert line.problem
-    if not line.terminated and line.problem.code == "not-json":
+    if not line.terminated:
         return Finding(
             "torn-line",
             "warning",

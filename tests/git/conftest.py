@@ -179,6 +179,13 @@ def changed_segments(top: Path) -> str:
     return git(top, "log", "--all", "-m", "--diff-filter=MT", "--no-renames", "--name-only", "--format=", "--", LEDGERS)
 
 
+@pytest.fixture(autouse=True)
+def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here loses power: what a crash leaves is tested elsewhere."""
+    monkeypatch.setattr("os.fsync", lambda handle: None)
+    monkeypatch.setattr("os.sync", lambda: None)
+
+
 @pytest.fixture
 def trees(tmp_path: Path) -> Iterator[Trees]:
     """Working trees for one test; at its end, whatever it did, no commit has changed a segment."""

@@ -126,6 +126,7 @@ def test_a_branch_that_was_squashed_works_on_and_merges_again(trees: Any, ada: A
     served = trees.forge(ada, ada, "main", "branch")
     ada.merge(branch)
     merged = trees.agree(ada, served)
+    ada.commit("The Markdown that git could not merge, as the fold has it")
     ada.git("switch", "-q", "branch")
     ada.merge(main)
 
@@ -315,9 +316,9 @@ def test_an_entry_edited_on_both_sides_keeps_both_until_it_is_settled(trees: Any
         tree.knowledge.edit(id=entry, text=f"The text of {tree.top.name}.")
         tree.commit()
     served = trees.forge(ada, ben)
-    from_ben, from_ada = ada.fetch(ben), ben.fetch(ada)
 
-    assert ada.merge(from_ben) == ben.merge(from_ada) == [ada.entry(entry)["path"]]
+    assert ada.merge(ada.fetch(ben)) == [ada.entry(entry)["path"]]
+    ben.merge(ben.fetch(ada))
 
     trees.agree(ada, ben, served)
     shown = ada.entry(entry)
@@ -339,6 +340,30 @@ def test_an_entry_edited_on_both_sides_keeps_both_until_it_is_settled(trees: Any
         assert tree.file(entry).read_text().endswith("\nThe text of ada.\n")
         assert {"The text of ada.", "The text of ben.", "The first text."} == texts_in_history(tree, entry)
         assert tree.decapod.status()["markdown"] == {}
+
+
+def test_conflict_markers_within_conflict_markers_are_reported_and_left_until_the_file_is_removed(
+    trees: Any, ada: Any, ben: Any
+) -> None:
+    entry = ada.add("Edited", "The first text.")
+    ada.commit()
+    ben.merge(ben.fetch(ada))
+    for tree in (ada, ben):
+        tree.knowledge.edit(id=entry, text=f"The text of {tree.top.name}.")
+        tree.commit()
+    trees.meet(ada, ben)  # both commit the markers as they are
+    ada.knowledge.settle(target=entry, keep=ada.entry(entry)["version"])
+    ada.commit()
+    ben.merge(ben.fetch(ada))
+
+    assert ben.decapod.status()["markdown"] == {"conflicted": 1}
+    assert ben.file(entry).read_text().count("<<<<<<<") == 2
+    ben.file(entry).unlink()
+    ben.decapod.rebuild()
+    ben.commit()
+    assert ben.decapod.status()["markdown"] == {}
+    assert ben.file(entry).read_bytes() == ada.file(entry).read_bytes()
+    trees.agree(ada, ben)
 
 
 def test_an_entry_settled_differently_on_both_sides_is_diverged_again(trees: Any, ada: Any, ben: Any) -> None:
@@ -386,7 +411,10 @@ def test_one_id_given_on_two_branches_is_one_diverged_entry(trees: Any, ada: Any
         tree.add(f"Retries by {tree.top.name}", id="ops/retries")
         tree.commit()
 
-    trees.meet(ada, ben)
+    served = trees.forge(ada, ben)
+    ada.merge(ada.fetch(ben))
+    ben.merge(ben.fetch(ada))
+    trees.agree(ada, ben, served)
 
     assert ada.decapod.status()["diverged"] == ["ops/retries"]
     assert {"Retries by ada, at length.", "Retries by ben, at length."} == texts_in_history(ada, "ops/retries")
@@ -463,7 +491,7 @@ def test_a_clone_that_turns_line_ends_keeps_its_ledgers(trees: Any, ada: Any) ->
 
     trees.meet(ada, windows)
 
-    assert ada.entry(entry)["content"] == "One.\n\nTwo, from Windows.\n"
+    assert ada.entry(entry)["content"] == "One.\n\nTwo, from Windows."
     for path in (windows.top / ".decapod").rglob("*"):
         if path.is_file() and "local" not in path.parts:
             assert b"\r" not in path.read_bytes(), path
