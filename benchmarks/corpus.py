@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 SEED = 20_260_301
 _VOCABULARY = 30_000
+_FUNCTION_WORDS = 30  # the first ranks of any language; ours stand in the sentences already
 _LEAST, _MOST = 300, 600  # characters of a text
 
 # The head of the vocabulary: what engineers write about most.
@@ -96,7 +97,7 @@ class _Writer:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self._words = _vocabulary()
-        self._weights = list(accumulate(1 / (rank + 2) for rank in range(len(self._words))))
+        self._weights = list(accumulate(1 / (rank + _FUNCTION_WORDS) for rank in range(len(self._words))))
 
     def entry(self, number: int) -> dict[str, Any]:
         chooser = self._random

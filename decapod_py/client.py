@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from decapod_py.domain.text import has_surrogates
 from decapod_py.foundation.clock import Clock, system_clock
 from decapod_py.foundation.errors import Misused
 from decapod_py.operations import catalogue
@@ -30,6 +31,10 @@ def request_of(operation: Operation, arguments: dict[str, Any], spell: Callable[
     """The validated request. `spell` gives an argument the name its caller knows it by."""
     from pydantic import ValidationError
 
+    for field, value in arguments.items():
+        texts = value if isinstance(value, list) else [value]
+        if any(isinstance(text, str) and has_surrogates(text) for text in texts):
+            raise Misused("not-utf8", f"{spell(field)} is not valid Unicode")
     try:
         return operation.request_model.model_validate(arguments)
     except ValidationError as problem:

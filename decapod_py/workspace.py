@@ -15,10 +15,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decapod_py.domain.event import FORMAT, Event, seal, to_line
-from decapod_py.foundation.clock import Clock, format_time, system_clock
-from decapod_py.foundation.errors import Call, Misused, Refused
+from decapod_py.foundation.clock import LATEST, Clock, format_time, system_clock
+from decapod_py.foundation.errors import Call, Misused, Refused, refused_by_the_machine
 from decapod_py.foundation.faults import step
-from decapod_py.foundation.files import stamp
+from decapod_py.foundation.files import forget_left_over, stamp, write_whole
 from decapod_py.foundation.ids import milliseconds_of, ulid
 from decapod_py.foundation.progress import Progress, silent
 from decapod_py.storage import database, git, lock, segments
@@ -64,6 +64,9 @@ class Workspace:
         self._connection: sqlite3.Connection | None = None
         self._connected_to: tuple[int, int] | None = None
         self._writable = True
+        self._locked = False
+        self._asking = False
+        self._obstacle = ""  # why it is not writable
         self._policy: tuple[object, Policy] | None = None
 
     @cached_property
@@ -77,6 +80,7 @@ class Workspace:
             if parent == place:
                 raise Refused("not-initialised", f"there is no {FOLDER} in {self.directory} or above", Call("init"))
             place = parent
+        _refuse_links(place)
         return place
 
     @property
@@ -117,20 +121,29 @@ class Workspace:
         return check_label(known, "actor")
 
     def state(self) -> State:
-        """The state as of now, for a question."""
+        """The state as of now, for a question: it stands still, whoever writes, until the question ends."""
         self._make_current()
-        return State(self._open(), self.ledgers)
+        return State(self._begin_question(), self.ledgers)
+
+    def _begin_question(self) -> sqlite3.Connection:
+        connection = self._open()
+        connection.execute("BEGIN")
+        self._asking = True
+        return connection
+
+    def end_question(self) -> None:
+        """Lets go of the state that a question looked at, so that it keeps nobody from writing."""
+        if self._asking and self._connection is not None:
+            self._connection.rollback()
+        self._asking = False
 
     @contextmanager
     def writing(self) -> Iterator[Writer]:
         """Holds the lock while something is decided and written. Refuse by raising: then nothing has changed."""
-        self._open()
-        if not self._writable:
-            raise Refused("read-only", f"{self.local} cannot be written, so nothing can be recorded here")
-        with lock.held(self._lock_path):
+        self._refuse_read_only()
+        with self.locked():
             step("locked")
-            connection = self._open()
-            self._catch_up(connection)
+            connection = self._caught_up()
             self._refuse_newer_data(connection)
             step("caught-up")
             writer = Writer(self, connection)
@@ -138,32 +151,66 @@ class Workspace:
             try:
                 yield writer
                 step("folded")
-            except BaseException:
-                connection.execute("ROLLBACK")
+                connection.execute("COMMIT")
+            except BaseException as problem:
+                connection.rollback()
+                if writer.appended and isinstance(problem, OSError | sqlite3.Error):
+                    raise _unfinished(problem) from problem
                 raise
-            connection.execute("COMMIT")
             step("committed")
             self._finish_markdown(connection, durable=writer.appended <= 8)
 
     def rebuild(self) -> None:
         """Throws the database away and makes it anew, with the Markdown that is missing or out of date."""
-        self._open()
-        if not self._writable:
-            raise Refused("read-only", f"{self.local} cannot be written")
-        with lock.held(self._lock_path):
-            self.close()
-            for suffix in ("", "-wal", "-shm", "-journal"):
-                if os.path.exists(self.database_path + suffix):
-                    os.unlink(self.database_path + suffix)
+        self._refuse_read_only()
+        with self.locked():
             connection = self._open()
+            if not database.is_sound(connection):
+                connection = self._without_damage("it is damaged")
+            self._refill(connection)
             self._catch_up(connection)
 
     def unlike_the_fold(self) -> list[pages.Page]:
         """The Markdown files that are not what the fold says."""
         connection = self._open()
-        return pages.unlike_the_fold(connection, self.pages(connection))
+        found = pages.unlike_the_fold(connection, self.pages(connection))
+        if not found or not self._writable:
+            return found
+        # Somebody may be writing those very files: look again while nobody is.
+        with self.locked():
+            self._caught_up()
+            connection = self._begin_question()
+            return pages.unlike_the_fold(connection, self.pages(connection))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keeps every other writer out; whoever holds the lock already may ask for it again."""
+        if self._locked or not self._writable:
+            yield
+            return
+        self.end_question()  # whoever holds the lock may be waiting for readers to go
+        make_local(self.local)
+        with lock.held(self._lock_path):
+            self._locked = True
+            try:
+                yield
+            finally:
+                self._locked = False
+
+    def replace_damaged(self, problem: BaseException) -> bool:
+        """Moves the database aside if it is what is wrong; the next question makes it anew."""
+        if not self._writable or not database.means_damage(problem):
+            return False
+        with self.locked():
+            self._without_damage(str(problem))
+        return True
+
+    def lost_a_segment(self, problem: BaseException) -> bool:
+        """Whether a segment went away, packed or taken by git, while a question was reading it."""
+        return isinstance(problem, FileNotFoundError) and str(problem.filename).endswith(".jsonl")
 
     def close(self) -> None:
+        self._asking = False
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -174,45 +221,72 @@ class Workspace:
 
     def _open(self) -> sqlite3.Connection:
         """The database; opened again where somebody replaced the file under a long-running process."""
-        if self._connection is not None and (not self._writable or self._connected_to == _identity(self.database_path)):
+        if self._connection is not None and (not self._writable or self._is_connected()):
             return self._connection
         self.close()
         try:
-            make_local(self.local)
             self._connection = self._open_writable()
             self._connected_to = _identity(self.database_path)
-        except OSError:
-            self._writable = False
+        except OSError as problem:
+            self._writable, self._obstacle = False, problem.strerror or str(problem)
         except sqlite3.OperationalError as problem:
-            if not _means_read_only(problem):
+            if not _means_unwritable(problem):
                 raise
-            self._writable = False
+            self._writable, self._obstacle = False, str(problem)
         if not self._writable:
             self._connection = self._open_in_memory()
         assert self._connection is not None
         return self._connection
 
+    def _is_connected(self) -> bool:
+        return self._connected_to is not None and self._connected_to == _identity(self.database_path)
+
     def _open_writable(self) -> sqlite3.Connection:
+        make_local(self.local)
         if not os.access(self.local, os.W_OK):
             raise PermissionError(self.local)
         try:
-            return database.open_database(self.database_path, search.DDL)
+            if os.path.exists(self.database_path):
+                return database.open_database(self.database_path, search.DDL)
+            # One at a time: SQLite does not wait for another process that turns the write-ahead log on.
+            with self.locked():
+                return database.open_database(self.database_path, search.DDL)
         except database.Unreadable:
             # The lock is held for the swap alone: two processes may have found the same damage.
-            with lock.held(self._lock_path):
+            with self.locked():
                 try:
                     return database.open_database(self.database_path, search.DDL)
                 except database.Unreadable as problem:
                     other_version = database.is_other_version(self.database_path, search.DDL)
-                    aside = database.move_aside(self.database_path)
-                    if aside and other_version:
-                        os.unlink(aside)
-                    elif aside:
-                        self.warnings.append(
-                            f"the database was unreadable ({problem}); it was moved to"
-                            f" {os.path.relpath(aside, self.root)} and made anew from the ledgers"
-                        )
+                    self._move_aside(str(problem), worth_keeping=not other_version)
                     return database.open_database(self.database_path, search.DDL)
+
+    def _move_aside(self, reason: str, *, worth_keeping: bool) -> None:
+        aside = database.move_aside(self.database_path)
+        if aside and not worth_keeping:
+            os.unlink(aside)
+        elif aside:
+            self.warnings.append(
+                f"the database was unreadable ({reason}); it was moved to {os.path.relpath(aside, self.root)}"
+                " and made anew from the ledgers"
+            )
+
+    def _without_damage(self, reason: str) -> sqlite3.Connection:
+        """A new database in the place of a damaged one; the lock is held."""
+        self.close()
+        self._move_aside(reason, worth_keeping=True)
+        return self._open()
+
+    def _refuse_read_only(self) -> None:
+        self.end_question()
+        if not self._writable:
+            # What was in the way when a question was asked, a full disk say, may be gone.
+            self.close()
+            self._writable = True
+        self._open()
+        if not self._writable:
+            message = f"{self.local} cannot be written ({self._obstacle}), so nothing can be recorded here"
+            raise Refused("read-only", message)
 
     def _open_in_memory(self) -> sqlite3.Connection:
         found = database.open_read_only(self.database_path, search.DDL)
@@ -225,25 +299,68 @@ class Workspace:
         return found
 
     def _make_current(self) -> None:
+        self.end_question()
         connection = self._open()
+        if self._writable and self._is_behind(connection):
+            try:
+                with self.locked():
+                    connection = self._caught_up()
+            except (OSError, sqlite3.OperationalError) as problem:
+                if not refused_by_the_machine(problem):
+                    raise
+                self.close()
+                # A full disk, say: a question is answered all the same.
+                self._writable, self._obstacle = False, str(problem)
         if not self._writable:
-            ahead = projection.difference(connection, self.ledgers)
-            if ahead:
-                connection.execute("BEGIN")
-                projection.catch_up(connection, self.ledgers, ahead, self.progress)
-                connection.execute("COMMIT")
-        elif self._is_behind(connection):
-            with lock.held(self._lock_path):
-                connection = self._open()
-                self._catch_up(connection)
+            connection = self._folded_in_memory()
         self._refuse_newer_data(connection)
 
     def _is_behind(self, connection: sqlite3.Connection) -> bool:
-        return bool(
-            projection.difference(connection, self.ledgers)
-            or pages.has_pending(connection)
-            or _meta(connection, "position") != git.position(self.repository)
-        )
+        try:
+            return bool(
+                projection.difference(connection, self.ledgers)
+                or (self._may_write_markdown() and self._markdown_is_behind(connection))
+            )
+        except sqlite3.Error as problem:
+            if database.means_damage(problem):
+                return True
+            raise
+
+    def _folded_in_memory(self) -> sqlite3.Connection:
+        if self._connection is None or projection.difference(self._connection, self.ledgers):
+            self.close()
+            self._connection = self._open_in_memory()
+            ahead = projection.difference(self._connection, self.ledgers)
+            if ahead:
+                self._connection.execute("BEGIN")
+                projection.catch_up(self._connection, self.ledgers, ahead, self.progress)
+                self._connection.execute("COMMIT")
+        return self._connection
+
+    def _caught_up(self) -> sqlite3.Connection:
+        """The database when it is up to date; a damaged one is replaced. The lock is held."""
+        self.end_question()
+        connection = self._open()
+        try:
+            self._catch_up(connection)
+        except sqlite3.Error as problem:
+            if not database.means_damage(problem):
+                raise
+            connection = self._without_damage(str(problem))
+            self._catch_up(connection)
+        return connection
+
+    def _refill(self, connection: sqlite3.Connection) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            database.empty(connection, search.DDL)
+            ahead = projection.difference(connection, self.ledgers)
+            projection.catch_up(connection, self.ledgers, ahead, self.progress)
+            step("refilled")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.rollback()
+            raise
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
         """Steps one and two of every write; the lock is held."""
@@ -253,20 +370,41 @@ class Workspace:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 projection.catch_up(connection, self.ledgers, ahead, self.progress)
+                step("others-folded")
+                connection.execute("COMMIT")
             except BaseException:
-                connection.execute("ROLLBACK")
+                connection.rollback()
                 raise
-            connection.execute("COMMIT")
+            step("others-committed")
+        if not self._may_write_markdown():
+            return
         if _meta(connection, "position") != position:
             pages.recheck(connection, self.pages(connection))
+            step("rechecked")
             _set_meta(connection, "position", position)
         if pages.has_pending(connection):
+            forget_left_over(self.local)
             self._finish_markdown(connection, durable=True)
 
+    def _may_write_markdown(self) -> bool:
+        """Not while git is at work: a checkout may have taken a file away and be about to take its ledger too."""
+        return not git.is_at_work(self.repository)
+
+    def _markdown_is_behind(self, connection: sqlite3.Connection) -> bool:
+        return pages.has_pending(connection) or _meta(connection, "position") != git.position(self.repository)
+
     def _finish_markdown(self, connection: sqlite3.Connection, *, durable: bool) -> None:
-        self.warnings += pages.finish_pending(
-            connection, self.pages(connection), durable=durable, progress=self.progress
-        )
+        """What is recorded stays recorded: a file that cannot be written waits for the next command."""
+        if not self._may_write_markdown():
+            self.warnings.append("git is at work here (index.lock); the next command writes the Markdown")
+            return
+        try:
+            self.warnings += pages.finish_pending(
+                connection, self.pages(connection), durable=durable, progress=self.progress
+            )
+        except (OSError, sqlite3.Error) as problem:
+            connection.rollback()
+            self.warnings.append(f"the Markdown is not up to date ({problem}); the next command tries again")
 
     def pages(self, connection: sqlite3.Connection) -> pages.Pages:
         return pages.Pages(State(connection, self.ledgers), self.knowledge, self.local, self.repository)
@@ -301,16 +439,22 @@ class Writer:
         assert all(draft.ledger == ledger for draft in drafts)
         events = self._sealed(actor, drafts)
         lines = [to_line(event) for event in events]
-        position = git.position(self.workspace.repository)
+        position = self._position()
         path, offset = self._open_segment(ledger, events[0]["event_id"], position)
         segment = segments.append(self.workspace.ledgers, path, b"".join(lines))
+        self.appended += len(events)
         step("appended")
         if not offset:
             segments.keep(self.workspace.ledgers, os.path.join(self.workspace.local, "kept"), path)
         self._fold(events, lines, segment, offset)
-        _set_meta(self._connection, f"open:{ledger}", json.dumps([path, segment.size, segment.inode, position]))
-        self.appended += len(events)
+        if self._position() == position:
+            _set_meta(self._connection, f"open:{ledger}", json.dumps([path, segment.size, segment.inode, position]))
         return events
+
+    def _position(self) -> str | None:
+        """Where git stands; nothing while it works, for it may be reading the very bytes that would grow."""
+        repository = self.workspace.repository
+        return None if git.is_at_work(repository) else git.position(repository)
 
     def new_entry_id(self) -> str:
         return ulid(self.now)
@@ -329,6 +473,8 @@ class Writer:
     def _sealed(self, actor: str, drafts: list[Draft]) -> list[Event]:
         newest = self.state.newest_id()
         milliseconds = max(self.now, milliseconds_of(newest) + 1 if newest else 0)
+        if milliseconds + len(drafts) > LATEST:
+            raise Refused("clock", f"no id sorts after the event {newest}, which some broken clock wrote")
         parents = self.state.heads(drafts[0].ledger)
         events = []
         for number, draft in enumerate(drafts):
@@ -348,10 +494,10 @@ class Writer:
             parents = [event["hash"]]
         return events
 
-    def _open_segment(self, ledger: str, event_id: str, position: str) -> tuple[str, int]:
+    def _open_segment(self, ledger: str, event_id: str, position: str | None) -> tuple[str, int]:
         """The segment that may grow, or a new one: whatever git may have taken in is never touched again."""
         note = _meta(self._connection, f"open:{ledger}")
-        if note:
+        if note and position is not None:
             path, size, inode, left_at = json.loads(note)
             found = stamp(os.path.join(self.workspace.ledgers, path))
             if left_at == position and found and (found[0], found[2]) == (inode, size) and size < segments.FULL:
@@ -364,9 +510,19 @@ class Writer:
             placed.append(Placed(event, segment.path, offset, len(line)))
             offset += len(line)
         touched = projection.take_in(self._connection, placed)
-        projection.note_own_write(self._connection, segment)
+        projection.note_segment(self._connection, segment)
         remembered = {bytes.fromhex(event["hash"]): event for event in events}
         projection.refold(self._connection, self.workspace.ledgers, touched, remembered, silent)
+
+
+def _refuse_links(root: str) -> None:
+    """A repository of a stranger's could have us write somewhere else."""
+    for name in ("", "ledgers", "knowledge", "local"):
+        path = os.path.join(root, FOLDER, name).rstrip(os.sep)
+        if os.path.islink(path):
+            raise Refused(
+                "link", f"{path} is a link; nothing is read or written through it", "put a folder in its place"
+            )
 
 
 def _read_policy(root: str) -> Policy:
@@ -380,7 +536,7 @@ def _read_policy(root: str) -> Policy:
             return read_policy(tomllib.load(file), place)
     except FileNotFoundError:
         return Policy()
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise Misused("bad-config", f"{place} is not TOML: {problem}") from None
 
 
@@ -389,8 +545,7 @@ def make_local(path: str) -> None:
     ignore = os.path.join(path, ".gitignore")
     if not os.path.exists(ignore):
         os.makedirs(path, exist_ok=True)
-        with open(ignore, "w", encoding="utf-8") as file:
-            file.write("*\n")
+        write_whole(ignore, b"*\n", scratch=path)
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -401,8 +556,18 @@ def _identity(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _means_read_only(problem: sqlite3.OperationalError) -> bool:
-    return any(words in str(problem) for words in ("readonly", "read-only", "unable to open"))
+def _unfinished(problem: Exception) -> Refused:
+    return Refused(
+        "unfinished",
+        f"the change is recorded in the ledger, but the database could not take it in: {problem}",
+        "do not repeat it; the next command takes it in",
+    )
+
+
+def _means_unwritable(problem: sqlite3.OperationalError) -> bool:
+    """Read-only or full; a database that is only busy is neither."""
+    kind = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+    return kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
 
 
 def _meta(connection: sqlite3.Connection, key: str) -> str | None:

@@ -57,14 +57,15 @@ def with_lifetime(
 ) -> Authored:
     """Decides how long a version lives: as somebody said, or as the policy says where nobody did."""
     given = parse_moment(expires_ts, now) if expires_ts else None
-    policy = ttl_policy or ("decay" if given and authored.ttl_policy == "persistent" else authored.ttl_policy)
+    expiring = "decay" if given is not None and authored.ttl_policy == "persistent" else authored.ttl_policy
+    policy = ttl_policy or expiring
     if policy == "persistent":
-        if given:
+        if given is not None:
             raise Misused(
                 "never-expires", "a persistent entry has no expiry", "leave --expires-ts out, or say --ttl-policy decay"
             )
         return authored._replace(ttl_policy=policy, expires=None, expires_by_default=False)
-    if given:
+    if given is not None:
         return authored._replace(ttl_policy=policy, expires=given, expires_by_default=False)
     return authored._replace(ttl_policy=policy, expires=now + lifetimes[policy], expires_by_default=True)
 

@@ -50,6 +50,10 @@ class Entry(NamedTuple):
     def expired(self, now: int) -> bool:
         return self.expires is not None and self.expires <= now
 
+    def status_at(self, now: int) -> str:
+        """The status as a reader sees it: what has expired is stale, even before a decay run says so."""
+        return "stale" if self.status == "active" and self.expired(now) else self.status
+
     def as_json(self) -> dict[str, Any]:
         """The canonical form the state digest is made of."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in self._asdict().items()}

@@ -7,12 +7,15 @@ from hashlib import sha256
 from typing import Any
 
 from decapod_py.foundation.canonical import canonical, digest
-from decapod_py.foundation.ids import is_ulid
+from decapod_py.foundation.clock import LATEST
+from decapod_py.foundation.ids import is_ulid, ulid
 
 FORMAT = 1
 Event = dict[str, Any]
 
+_DEEPEST = 20
 _OUTSIDE_THE_HASH = ("hash", "sig", "text")
+_LAST_ID = ulid(LATEST, b"\xff" * 10)
 _COMMON_TEXT = ("event_id", "ts", "type", "ledger", "actor", "hash", "text_sha256")
 
 
@@ -59,8 +62,25 @@ def from_line(line: bytes) -> Event:
     if type(version) is int and version > FORMAT:
         raise NewerFormat(version)
     _check_common_fields(event)
+    if _depth(event) > _DEEPEST:
+        # How deep Python can go depends on who calls: what is an event must not.
+        raise BadLine("too-deep", f"event {event['event_id']} is nested more than {_DEEPEST} deep")
     _check_seal(event, line)
     return event
+
+
+def _depth(value: Any) -> int:
+    """How deep a value is nested, counted only as far as it matters."""
+    level, depth = [value], 0
+    while level and depth <= _DEEPEST:
+        depth += 1
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, (dict, list))
+        ]
+    return depth
 
 
 def _check_common_fields(event: Event) -> None:
@@ -69,8 +89,8 @@ def _check_common_fields(event: Event) -> None:
     for name in _COMMON_TEXT:
         if not isinstance(event.get(name), str):
             raise BadLine("bad-field", f"the field {name} is missing or no text")
-    if not is_ulid(event["event_id"]):
-        raise BadLine("bad-field", f"the event id {event['event_id']!r} is no ULID")
+    if not is_ulid(event["event_id"]) or event["event_id"] > _LAST_ID:
+        raise BadLine("bad-field", f"the event id {event['event_id']!r} is no ULID of a time we can write")
     prev = event.get("prev")
     if not isinstance(prev, list) or not all(isinstance(parent, str) for parent in prev):
         raise BadLine("bad-field", "the field prev is no list of hashes")

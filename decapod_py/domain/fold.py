@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from decapod_py.domain.entry import REDACTED, ROOT_SCOPE, Entry
 from decapod_py.domain.event import Event, order, text_of
+from decapod_py.domain.naming import is_named_for
 from decapod_py.domain.text import same_name
 from decapod_py.foundation.clock import parse_time
 from decapod_py.foundation.errors import Misused
@@ -33,6 +34,8 @@ class Promotion(NamedTuple):
     recorded: int
     source_entry_id: str
     source_version: str
+    source_hash: str  # of that version: an id can be made up, a hash cannot
+    target_id: str | None  # the only rule it is good for, if it names one
     evidence_refs: tuple[str, ...]
     actor: str
     reason: str
@@ -88,7 +91,9 @@ def fold_entry(entry_id: str, events: Iterable[Event]) -> Entry | None:
     ttl_policy = ttl_policy if ttl_policy in _TTL_POLICIES else "persistent"
     status, written, touched = _status(entry_id, ordered, shown, ttl_policy, expires, by_default)
     author = first["actor"]
-    redacted = {named for event in ordered if event["type"] == "event.redacted" for named in texts(event, "redacts")}
+    created = moment(first.get("created_at"))
+    created = recorded(first) if created is None else created
+    redacted = redacted_by(ordered)
     return Entry(
         id=entry_id,
         title=_text(shown, "title", redacted),
@@ -109,12 +114,17 @@ def fold_entry(entry_id: str, events: Iterable[Event]) -> Entry | None:
         written_status=written,
         author=author,
         contributors=tuple(_unique(version["actor"] for version in versions[1:] if version["actor"] != author)),
-        created=moment(first.get("created_at")) or recorded(first),
-        updated=max(recorded(touched), moment(first.get("created_at")) or 0),
+        created=created,
+        updated=max(recorded(touched), created),
         version=shown["event_id"],
         heads=tuple(version["event_id"] for version in heads),
         path=_safe_path(first),
     )
+
+
+def redacted_by(events: Iterable[Event]) -> set[str]:
+    """The events whose text is to be shown no more."""
+    return {named for event in events if event["type"] == "event.redacted" for named in texts(event, "redacts")}
 
 
 def versions_of(entry_id: str, ordered: list[Event]) -> list[Event]:
@@ -155,8 +165,10 @@ def _status(
     for event in ordered:
         if event["type"] == "decay.run" and event["ledger"] == DECAY:
             as_of = moment(event.get("as_of"))
-            if as_of is not None and is_due(
-                ttl_policy, expires, by_default, recorded(shown), as_of, event.get("lifetimes")
+            if (
+                status == "active"
+                and as_of is not None
+                and is_due(ttl_policy, expires, by_default, recorded(shown), as_of, event.get("lifetimes"))
             ):
                 status = "stale"
         elif event["ledger"] != EVENTS:
@@ -185,6 +197,8 @@ def fold_promotion(promotion_id: str, events: Iterable[Event]) -> Promotion | No
         recorded=recorded(recording),
         source_entry_id=_optional(recording, "source_entry_id") or "",
         source_version=_optional(recording, "source_version") or "",
+        source_hash=_optional(recording, "source_hash") or "",
+        target_id=_optional(recording, "target_id"),
         evidence_refs=tuple(texts(recording, "evidence_refs")),
         actor=recording["actor"],
         reason=text_of(recording, "reason") or REDACTED,
@@ -233,9 +247,11 @@ def _text(event: Event, name: str, redacted: set[str]) -> str:
 def _safe_path(version: Event) -> str:
     """Where the Markdown goes. Ledgers come from strangers too: no path leads out of the knowledge folder."""
     path = _optional(version, "path") or ""
-    parts = path.split("/")
-    safe = path.endswith(".md") and "\\" not in path and path.isprintable() and len(path) <= 400
-    if safe and all(part and not part.startswith(".") for part in parts):
+    *folders, name = path.split("/")
+    safe = is_named_for(name, version["entry_id"]) and "\\" not in path and path.isprintable() and len(path) <= 400
+    # A folder never ends like a file of ours, so that none can stand where a file has to go.
+    safe = safe and not any(folder.lower().endswith(".md") for folder in folders)
+    if safe and all(part and not part.startswith(".") and len(part.encode()) <= 200 for part in (*folders, name)):
         return path
     return f"{version['event_id'].lower()}.md"
 
@@ -245,7 +261,8 @@ def _expiry(version: Event) -> tuple[int | None, bool]:
 
 
 def _ordered(events: Iterable[Event]) -> list[Event]:
-    return sorted({event["hash"]: event for event in events}.values(), key=order)
+    ordered = list({event["hash"]: event for event in events}.values())
+    return sorted(ordered, key=order) if len(ordered) > 1 else ordered
 
 
 def _unique(values: Iterable[str]) -> list[str]:

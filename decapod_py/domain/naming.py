@@ -64,6 +64,13 @@ def markdown_path(entry_id: str, title: str, taken: Callable[[str], bool]) -> st
     raise Refused("path-taken", f"every Markdown path for the entry {entry_id!r} is taken")
 
 
+def is_named_for(name: str, entry_id: str) -> bool:
+    """Whether a file name ends in the digest of this entry's id, and so can be no other entry's."""
+    stem, _, digest = name.removesuffix(".md").rpartition("-")
+    known = sha256(entry_id.encode("utf-8", "surrogatepass")).hexdigest()
+    return name.endswith(".md") and bool(stem) and len(digest) >= _DIGEST_LENGTHS[0] and known.startswith(digest)
+
+
 def _folders_and_name(entry_id: str, title: str) -> tuple[list[str], str]:
     # A ULID says nothing to a reader; an id that someone chose does.
     if is_ulid(entry_id):

@@ -20,6 +20,10 @@ def has_control_characters(text: str) -> bool:
     return bool(_CONTROL.search(text) or _SURROGATE.search(text))
 
 
+def has_surrogates(text: str) -> bool:
+    return bool(_SURROGATE.search(text))
+
+
 def visible(text: str) -> str:
     """The text with everything that could act on a terminal made visible."""
     return _SURROGATE.sub("\ufffd", _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text))
@@ -83,14 +87,14 @@ def check_tags(tags: list[str]) -> list[str]:
 def check_reason(text: str | None) -> str | None:
     if text is None:
         return None
-    reason = check_content(text)
+    reason = check_content(text).strip()
     if not reason:
         raise Misused("empty", "the reason is empty")
     return reason
 
 
 def check_unicode(text: str, name: str) -> str:
-    if _SURROGATE.search(text):
+    if has_surrogates(text):
         raise Misused("bad-text", f"the {name} is not valid Unicode")
     return text
 
@@ -101,9 +105,15 @@ def _composed(text: str) -> str:
 
 
 def same_name(one: str, other: str) -> bool:
-    """Whether two names are the same person's, whatever their case and width."""
+    """Whether two names are the same person's, whatever their case, width and invisible characters."""
     return _folded(one) == _folded(other)
 
 
+def is_agent(name: str) -> bool:
+    """Whether a name is an agent's: `agent:<client name>`."""
+    return _folded(name).startswith("agent:")
+
+
 def _folded(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    seen = (character for character in unicodedata.normalize("NFKC", name) if unicodedata.category(character) != "Cf")
+    return " ".join("".join(seen).casefold().split())

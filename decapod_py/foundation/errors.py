@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any, NamedTuple
 
 
@@ -36,3 +37,34 @@ class Misused(DecapodError):
     """The request itself is malformed: a wrong option, an unreadable time, an unknown key."""
 
     exit_code = 2
+
+
+_REFUSALS = frozenset(
+    {
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EFBIG,
+        errno.EIO,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.EISDIR,  # something stands where a file or a folder of ours has to be
+        errno.ENOTDIR,
+        errno.EEXIST,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
+    }
+)
+_REFUSALS_OF_SQLITE = frozenset({3, 5, 8, 10, 13, 14})  # no permission, busy, read-only, I/O error, full, cannot open
+
+
+def refused_by_the_machine(problem: BaseException) -> Refused | None:
+    """What to say when the machine refused and not our code: no traceback helps."""
+    if isinstance(problem, OSError) and problem.errno in _REFUSALS:
+        where = f": {problem.filename}" if problem.filename else ""
+        return Refused("system", f"the system refused: {problem.strerror}{where}")
+    if getattr(problem, "sqlite_errorcode", 0) & 0xFF in _REFUSALS_OF_SQLITE:
+        return Refused("system", f"the system refused the database: {problem}")
+    return None

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 
+_KILL = 9
+
 _deadly_step = os.environ.get("DECAPOD_TEST_KILL_AT")
+_signal = _KILL
 
 
-def die_at(name: str | None) -> None:
+def die_at(name: str | None, signal: int = _KILL) -> None:
     """Chooses the step in a process that is forked after this module was imported."""
-    global _deadly_step
-    _deadly_step = name
+    global _deadly_step, _signal
+    _deadly_step, _signal = name, signal
 
 
 def step(name: str) -> None:
     if name == _deadly_step:
-        os.kill(os.getpid(), 9)
+        os.kill(os.getpid(), _signal)
 
 
 def tears_a_line() -> bool:

@@ -10,21 +10,28 @@ from decapod_py.foundation.faults import step
 def read_bytes(path: str) -> bytes | None:
     """The bytes of a file, or nothing where there is none."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", buffering=0) as file:
             return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
 
 
-def write_whole(path: str, data: bytes, *, scratch: str, durable: bool = True) -> None:
-    """Replaces a file in one step. The temp file lives in `scratch`, on the same file system, where git ignores it."""
+Stamp = tuple[int, int, int]  # inode, modification time, size: what changes when a file does
+
+
+def write_whole(path: str, data: bytes, *, scratch: str, durable: bool = True) -> Stamp:
+    """Replaces a file in one step; returns its stamp, taken before anybody else can see the file.
+
+    The temp file lives in `scratch`, on the same file system, where git ignores it.
+    """
     temporary = os.path.join(scratch, f"{os.getpid()}-{os.urandom(6).hex()}.tmp")
     try:
         with open(temporary, "wb") as file:
             file.write(data)
+            file.flush()
             if durable:
-                file.flush()
                 os.fsync(file.fileno())
+            written = _stamp_of(os.fstat(file.fileno()))
         step("temp-file-written")
         try:
             os.replace(temporary, path)
@@ -36,6 +43,7 @@ def write_whole(path: str, data: bytes, *, scratch: str, durable: bool = True) -
         raise
     if durable:
         sync_directory(os.path.dirname(path))
+    return written
 
 
 def sync_directory(path: str) -> None:
@@ -49,6 +57,13 @@ def sync_directory(path: str) -> None:
         os.close(handle)
 
 
+def forget_left_over(scratch: str) -> None:
+    """Removes the temp files of processes that died. Only for whoever holds the lock: others may be at work."""
+    for name in os.listdir(scratch):
+        if name.endswith(".tmp"):
+            _forget(os.path.join(scratch, name))
+
+
 def _forget(path: str) -> None:
     try:
         os.unlink(path)
@@ -56,10 +71,12 @@ def _forget(path: str) -> None:
         pass
 
 
-def stamp(path: str) -> tuple[int, int, int] | None:
-    """What changes when a file does: inode, modification time, size."""
+def stamp(path: str) -> Stamp | None:
     try:
-        found = os.stat(path)
+        return _stamp_of(os.stat(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def _stamp_of(found: os.stat_result) -> Stamp:
     return found.st_ino, found.st_mtime_ns, found.st_size

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from decapod_py.foundation.errors import Refused
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, TypeAdapter
+
+    from decapod_py.workspace import Workspace
 
 PACKAGE = "decapod_py.operations"
 MODULES = (
@@ -28,6 +32,8 @@ MODULES = (
     "ledger",
 )
 TOP_LEVEL = frozenset({"setup", "status", "repair"})
+
+_ATTEMPTS = 3
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -121,13 +127,44 @@ def operation(
     """
 
     def register(function: F) -> F:
+        repeatable = idempotent or not writes
         found = Operation(
-            function, writes=writes, destructive=destructive, idempotent=idempotent or not writes, core=core, tool=tool
+            _on_firm_ground(function, repeatable),
+            writes=writes,
+            destructive=destructive,
+            idempotent=repeatable,
+            core=core,
+            tool=tool,
         )
         _REGISTERED[found.name] = found
         return function
 
     return register
+
+
+def _on_firm_ground(function: F, repeatable: bool) -> Callable[..., Any]:
+    """A question is asked again when a segment was packed under it, or when a page of the database shows damage."""
+
+    @wraps(function)
+    def guarded(workspace: Workspace, request: Any) -> Any:
+        for _ in range(_ATTEMPTS):
+            try:
+                return function(workspace, request)
+            except Exception as problem:
+                damaged = workspace.replace_damaged(problem)
+                if damaged and not repeatable:
+                    raise Refused(
+                        "database-damaged",
+                        "the database was damaged and has been made anew from the ledgers, which are whole",
+                        "look whether the change is recorded, and do it again if not",
+                    ) from problem
+                if not damaged and not (repeatable and workspace.lost_a_segment(problem)):
+                    raise
+            finally:
+                workspace.end_question()
+        return function(workspace, request)
+
+    return guarded
 
 
 def all_operations() -> list[Operation]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from decapod_py.foundation.clock import parse_time
 from decapod_py.foundation.errors import Refused
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge.entries import find_entry
-from decapod_py.storage import lock
-from decapod_py.workspace import FOLDER, make_local
+from decapod_py.workspace import FOLDER
 
 if TYPE_CHECKING:
     from decapod_py.operations.requests import Pack, Restore, Show, Verify
@@ -62,8 +60,8 @@ def restore(workspace: Workspace, request: Restore) -> Restored:
     """Bring back segments that a git clean or reset swept away and no commit has."""
     from decapod_py.storage import kept
 
-    make_local(workspace.local)
-    with lock.held(os.path.join(workspace.local, "lock")):
+    workspace.state()  # forgets what is gone, so that the Markdown comes back with the events
+    with workspace.locked():
         swept = kept.swept_segments(workspace.ledgers, workspace.local, workspace.root, workspace.repository)
         if not request.dry_run:
             for path in swept.lost:

@@ -21,6 +21,7 @@ _PAGES = {
         "resolve them in an editor, or restore the file",
     ),
     "damaged": ("the file is empty or cannot be read", "restore it with git, or remove it and run decapod rebuild"),
+    "unknown": ("no entry has this file, so it is not knowledge", "add it with decapod knowledge add --text-file"),
     "undeleted": ("the entry was deleted and its file is still there", "remove the file"),
 }
 

@@ -35,7 +35,7 @@ def rebuild(workspace: Workspace, request: Rebuild) -> Rebuilt:
     state = workspace.state()
     unlike = workspace.unlike_the_fold()
     return {
-        "ok": not unlike and not _errors(ledger_problems(state)),
+        "ok": not _wrong(unlike) and not _errors(ledger_problems(state)),
         "checked": False,
         "events": state.count("events"),
         "entries": state.count("entries"),
@@ -45,14 +45,20 @@ def rebuild(workspace: Workspace, request: Rebuild) -> Rebuilt:
 
 
 def _check(workspace: Workspace) -> Rebuilt:
+    workspace.state()
+    with workspace.locked():  # what somebody writes meanwhile is no difference
+        return _compared(workspace)
+
+
+def _compared(workspace: Workspace) -> Rebuilt:
     found = workspace.state()
     fresh = database.open_in_memory(search.DDL)
     projection.catch_up(fresh, workspace.ledgers, projection.difference(fresh, workspace.ledgers), workspace.progress)
     truth = State(fresh, workspace.ledgers)
-    unlike = pages.survey(fresh, workspace.pages(fresh))
+    unlike = pages.survey(workspace.pages(fresh))
     problems = [*ledger_problems(truth), *_differences(found.connection, fresh), *markdown_problems(unlike)]
     result: Rebuilt = {
-        "ok": not _differences(found.connection, fresh) and not unlike and not _errors(problems),
+        "ok": not _wrong(unlike) and not _errors(problems),
         "checked": True,
         "events": truth.count("events"),
         "entries": truth.count("entries"),
@@ -92,6 +98,11 @@ def _differences(found: Connection, fresh: Connection) -> list[Problem]:
     return problems
 
 
+def _wrong(unlike: list[pages.Page]) -> list[pages.Page]:
+    """Files that should say something else; one that no entry has is nobody's yet."""
+    return [page for page in unlike if page.state != "unknown"]
+
+
 def _errors(problems: list[Problem]) -> list[Problem]:
     return [found for found in problems if found["severity"] == "error"]
 
@@ -114,10 +125,12 @@ def doctor(workspace: Workspace, request: Doctor) -> Diagnosis:
 
 def _fix(workspace: Workspace) -> list[str]:
     fixed = []
-    swept = kept.swept_segments(workspace.ledgers, workspace.local, workspace.root, workspace.repository)
-    for path in swept.lost:
-        kept.restore(workspace.ledgers, workspace.local, path)
-        fixed.append(f"brought back {FOLDER}/ledgers/{path}")
+    workspace.state()  # forgets what is gone, so that the Markdown comes back with the events
+    with workspace.locked():
+        swept = kept.swept_segments(workspace.ledgers, workspace.local, workspace.root, workspace.repository)
+        for path in swept.lost:
+            kept.restore(workspace.ledgers, workspace.local, path)
+            fixed.append(f"brought back {FOLDER}/ledgers/{path}")
     before = {found["place"] for found in _check(workspace)["problems"]}
     if before:
         workspace.rebuild()

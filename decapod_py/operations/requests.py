@@ -31,7 +31,9 @@ Status = Literal["active", "superseded", "deprecated", "stale"]
 TtlPolicy = Literal["ephemeral", "decay", "persistent"]
 Outcome = Literal["helped", "neutral", "hurt", "unknown"]
 
-Id = Annotated[str, Cli(positional=True, metavar="ID"), Field(description="Entry id, or the unique beginning of a ULID")]
+Id = Annotated[
+    str, Cli(positional=True, metavar="ID"), Field(description="Entry id, or the unique beginning of a ULID")
+]
 Actor = Annotated[
     str | None, PeopleOnly(), Field(description="Who does this (default: DECAPOD_ACTOR, then git's user.name)")
 ]
@@ -75,7 +77,7 @@ class AddEntry(Request):
         Cli(positional=True, metavar="NOTE"),
         Field(description="Title in the first line, content below"),
     ] = None
-    title: Annotated[str | None, Field(description="Short, specific title")] = None
+    title: Annotated[str | None, Field(description="Short title")] = None
     text: Annotated[str | None, Cli(reads_file=True), Field(description="The content, in Markdown")] = None
     provenance: Annotated[
         list[str],
@@ -87,18 +89,18 @@ class AddEntry(Request):
         Cli(option="--from", metavar="PATH[:LINES]"),
         Field(description="Short for file: provenance, as path:3-9"),
     ] = []
-    id: Annotated[str | None, Field(description="Id of its own choosing (default: a new ULID)")] = None
-    merge_key: Annotated[str | None, Field(description="At most one active entry holds a key in its scope")] = None
+    id: Annotated[str | None, Field(description="Default: a new ULID")] = None
+    merge_key: Annotated[str | None, Field(description="One active entry a key and scope")] = None
     on_conflict: Annotated[
         Literal["merge", "supersede", "reject"], Field(description="What to do when the key is held")
     ] = "merge"
-    scope: Annotated[str | None, Field(description="Where the merge key counts (default: root)")] = None
+    scope: Annotated[str | None, Field(description="Where the key counts (default: root)")] = None
     tags: Annotated[Tags, Field(description="Tag; repeatable")] = []
     claim_id: Annotated[str | None, Field(description="The claim this belongs to")] = None
     status: Annotated[Literal["active", "deprecated", "stale"], Field(description="Status to start with")] = "active"
     ttl_policy: Annotated[TtlPolicy | None, Field(description="How long it lives (default: persistent)")] = None
     expires_ts: Annotated[
-        str | None, Cli(metavar="TIME|30d"), Field(description="When it expires: a time, or a duration from now")
+        str | None, Cli(metavar="TIME|30d"), Field(description="A time, or a duration from now")
     ] = None
     confidence: Annotated[float | None, Field(ge=0, le=1, description="How sure its author is")] = None
     actor: Actor = None
@@ -226,6 +228,9 @@ class Promote(Request):
         Field(description="What supports it, in provenance form; repeatable"),
     ]
     reason: Annotated[str, Field(description="Why it should be a rule")]
+    target: Annotated[str | None, Cli(metavar="procedural/NAME"), Field(description="The only rule it is good for")] = (
+        None
+    )
     approved_by: Annotated[
         str | None, PeopleOnly(), Field(description="Who approved it; without it this is a proposal")
     ] = None

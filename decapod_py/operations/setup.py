@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from decapod_py.domain.policy import CONFIG_TOML
 from decapod_py.foundation.errors import Call, Refused
+from decapod_py.foundation.faults import step
+from decapod_py.foundation.files import write_whole
 from decapod_py.operations.catalogue import operation
 from decapod_py.storage import git
 from decapod_py.workspace import FOLDER, make_local
@@ -37,8 +39,8 @@ def init(workspace: Workspace, request: Init) -> Initialised:
         _refuse_ignored(root)
     if os.path.lexists(os.path.join(root, FOLDER)) and not os.path.isdir(os.path.join(root, FOLDER)):
         raise Refused("in-the-way", f"{FOLDER} is a file here", "move it away")
-    made = [path for path in _wanted(root) if _make(root, path)]
     make_local(os.path.join(root, FOLDER, "local"))
+    made = [path for path in _wanted(root) if _make(root, path)]
     add = f"git add {FOLDER}"
     return {
         "root": root,
@@ -65,9 +67,9 @@ def _make(root: str, path: str) -> bool:
     if content is None:
         os.makedirs(full)
         return True
-    os.makedirs(os.path.dirname(full), exist_ok=True)
-    with open(full, "x", encoding="utf-8", newline="\n") as file:
-        file.write(content)
+    # Whole or not there: an empty file that a crash left would be taken for somebody's own.
+    write_whole(full, content.encode(), scratch=os.path.join(root, FOLDER, "local"))
+    step("file-made")
     return True
 
 
@@ -121,8 +123,11 @@ def _uncommitted(workspace: Workspace) -> list[str]:
     """Files of ours that no commit holds: all of them where there is no git."""
     if workspace.repository is None:
         return [FOLDER]
-    listed = git.ask(workspace.root, "status", "--porcelain", "-z", "--untracked-files=all", "--", FOLDER)
-    return [line[3:] for line in listed.split("\0") if line]
+    changed = git.ask(workspace.root, "status", "--porcelain", "-z", "--untracked-files=no", "--", FOLDER)
+    # Files that git ignores too: only the local folder may go unseen.
+    untracked = git.ask(workspace.root, "ls-files", "--others", "-z", "--", FOLDER)
+    found = [line[3:] for line in changed.split("\0") if line] + [line for line in untracked.split("\0") if line]
+    return [path for path in found if not path.startswith(f"{FOLDER}/local/")]
 
 
 def _swept(workspace: Workspace) -> list[str]:

@@ -135,6 +135,7 @@ class PromotionShape(TypedDict):
     source_entry_id: str
     source_version: str
     target_class: Literal["procedural"]
+    target_id: str | None
     evidence_refs: list[str]
     approved_by: str | None
     actor: str

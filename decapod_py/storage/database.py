@@ -101,10 +101,10 @@ def is_sound(connection: sqlite3.Connection) -> bool:
         return False
 
 
-def means_damage(problem: sqlite3.Error) -> bool:
+def means_damage(problem: BaseException) -> bool:
     """Whether SQLite found the file itself to be wrong, wherever it noticed."""
-    code = getattr(problem, "sqlite_errorcode", 0) & 0xFF  # the low byte is the kind
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    kind = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+    return kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def empty(connection: sqlite3.Connection, search_ddl: str) -> None:
@@ -130,7 +130,9 @@ def _choose_journal(connection: sqlite3.Connection) -> None:
     """A write-ahead log where the file system can share memory, a rollback journal where it cannot."""
     try:
         mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as problem:
+        if getattr(problem, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            return  # others are at work in the mode it has, and that will do
         mode = "failed"
     if mode != "wal":
         connection.execute("PRAGMA journal_mode=TRUNCATE")

@@ -60,7 +60,7 @@ def _scalar(value: str | int | float) -> str:
 # and no time (as in a ULID); then nothing that ends a plain scalar or starts a comment. All else is quoted.
 _SURELY_TEXT = re.compile(
     r"""
-    [^\W\d_] (?: [\w./+()',;=@!?&*%$^~<>|\#-] | :(?=[^ ]) | [ ](?=[^\#]) )*
+    [^\W\d_] (?: [\w./+()',;=@!?&*%$^~<>|\#-]++ | :(?=[^ ]) | [ ](?=[^\#]) )*+
     | (?= .* [g-np-su-wyG-NP-SU-WY] ) [0-9] [0-9A-Za-z]*
     """,
     re.VERBOSE,

@@ -21,7 +21,7 @@ class Swept(NamedTuple):
 def swept_segments(ledgers: str, local: str, root: str, repository: git.Repository | None) -> Swept:
     kept = os.path.join(local, "kept")
     missing = sorted(segments.scan(kept).keys() - segments.scan(ledgers).keys())
-    missing = [path for path in missing if not _stands_elsewhere(ledgers, kept, path)]
+    missing = _not_standing_elsewhere(ledgers, kept, missing)
     if not missing or repository is None:
         return Swept(missing, [])
     known = _in_any_commit(root, ledgers)
@@ -36,18 +36,18 @@ def restore(ledgers: str, local: str, path: str) -> None:
     step("segment-restored")
 
 
-def _stands_elsewhere(ledgers: str, kept: str, path: str) -> bool:
-    """Whether the working tree has every event of a kept segment, in a packed one say."""
-    wanted = {line.event["hash"] for line in segments.read(kept, path) if line.event}
-    return not wanted or wanted <= _present(ledgers, path.split("/", 1)[0])
-
-
-def _present(ledgers: str, ledger: str) -> set[str]:
-    found = set()
+def _not_standing_elsewhere(ledgers: str, kept: str, missing: list[str]) -> list[str]:
+    """The segments with an event that the working tree does not have, in a packed segment say."""
+    wanted = {path.split("/", 1)[0] for path in missing}
+    present: set[str] = set()  # read once for all: a pack leaves thousands of kept segments without a name
     for path in segments.scan(ledgers):
-        if path.startswith(f"{ledger}/"):
-            found |= {line.event["hash"] for line in segments.read(ledgers, path) if line.event}
-    return found
+        if path.split("/", 1)[0] in wanted:
+            present |= _events(ledgers, path)
+    return [path for path in missing if not _events(kept, path) <= present]
+
+
+def _events(directory: str, path: str) -> set[str]:
+    return {line.event["hash"] for line in segments.read(directory, path) if line.event}
 
 
 def _in_any_commit(root: str, ledgers: str) -> set[str]:

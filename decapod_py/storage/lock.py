@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def held(path: str) -> Iterator[None]:
-    """Waits for the lock. Raises FileNotFoundError where the folder of the lock is gone."""
+    """Waits for the lock."""
     handle = _acquired(path)
     try:
         yield
@@ -20,7 +20,7 @@ def held(path: str) -> Iterator[None]:
 
 def _acquired(path: str) -> int:
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = _opened(path)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             if _is_still(handle, path):
@@ -30,6 +30,15 @@ def _acquired(path: str) -> int:
             raise
         # Somebody deleted the local folder while this process waited: others lock a new file of that name.
         os.close(handle)
+
+
+def _opened(path: str) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o644)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return os.open(path, flags, 0o644)
 
 
 def _is_still(handle: int, path: str) -> bool:

@@ -11,15 +11,35 @@ from decapod_py.foundation.files import read_bytes, write_whole
 from decapod_py.foundation.ids import milliseconds_of, ulid
 from decapod_py.storage import segments
 
+Sizes = dict[str, int]  # bytes of each event, by its hash
+
 
 def plan(ledgers: str, root: str) -> dict[str, list[str]]:
-    """Per ledger and month, the segments to join: committed as they are, sound, and more than one."""
+    """Per ledger and month, the segments to join: committed as they are, sound, and none of them half of the whole."""
     committed = _unchanged_in_head(ledgers, root)
-    groups: dict[str, list[str]] = {}
+    months: dict[str, dict[str, Sizes]] = {}
     for path, segment in sorted(segments.scan(ledgers).items()):
-        if path in committed and segment.size < segments.FULL and _is_sound(ledgers, path):
-            groups.setdefault(os.path.dirname(path), []).append(path)
-    return {month: paths for month, paths in groups.items() if len(paths) > 1}
+        if path in committed and segment.size < segments.FULL:
+            sizes = _sizes(ledgers, path)
+            if sizes is not None:
+                months.setdefault(os.path.dirname(path), {})[path] = sizes
+    return {month: paths for month, found in months.items() if (paths := _small_beside_the_whole(found))}
+
+
+def _small_beside_the_whole(found: dict[str, Sizes]) -> list[str]:
+    """Leaves out the largest segment while it makes up half of what joining would give.
+
+    git would take the joined file for that segment renamed, and two clones that pack different segments would conflict.
+    """
+    paths = sorted(found, key=lambda path: sum(found[path].values()))
+    while paths:
+        whole: Sizes = {}
+        for path in paths:
+            whole |= found[path]
+        if 2 * sum(found[paths[-1]].values()) < sum(whole.values()):
+            break
+        paths.pop()
+    return sorted(paths)
 
 
 def join(ledgers: str, scratch: str, groups: dict[str, list[str]]) -> list[str]:
@@ -46,8 +66,14 @@ def _name(events: list[Event], lines: list[bytes]) -> str:
     return ulid(milliseconds_of(events[-1]["event_id"]), sha256(b"".join(lines)).digest()[:10])
 
 
-def _is_sound(ledgers: str, path: str) -> bool:
-    return all(line.event and line.terminated for line in segments.read(ledgers, path))
+def _sizes(ledgers: str, path: str) -> Sizes | None:
+    """The events of a segment; nothing if it has a line that is none, for that line must not move."""
+    sizes: Sizes = {}
+    for line in segments.read(ledgers, path):
+        if not line.event or not line.terminated:
+            return None
+        sizes[line.event["hash"]] = line.length
+    return sizes
 
 
 def _unchanged_in_head(ledgers: str, root: str) -> set[str]:

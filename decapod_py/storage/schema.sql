@@ -4,7 +4,6 @@ CREATE TABLE entries (
 	id VARCHAR NOT NULL,
 	title VARCHAR NOT NULL,
 	title_key VARCHAR NOT NULL,
-	content VARCHAR NOT NULL,
 	provenances VARCHAR NOT NULL,
 	tags VARCHAR NOT NULL,
 	scope VARCHAR NOT NULL,
@@ -25,17 +24,19 @@ CREATE TABLE entries (
 	heads VARCHAR NOT NULL,
 	path VARCHAR NOT NULL,
 	digest BLOB NOT NULL,
+	content VARCHAR NOT NULL,
 	PRIMARY KEY (number),
 	UNIQUE (id)
 );
-CREATE INDEX ix_entries_created ON entries (created);
 CREATE INDEX ix_entries_key ON entries (merge_key, scope);
 CREATE INDEX ix_entries_path ON entries (path);
 CREATE INDEX ix_entries_title_key ON entries (title_key);
+CREATE INDEX ix_entries_updated ON entries (updated);
 CREATE TABLE event_copies (
 	segment VARCHAR NOT NULL,
 	"offset" INTEGER NOT NULL,
 	length INTEGER NOT NULL,
+	has_text BOOLEAN NOT NULL,
 	hash BLOB NOT NULL,
 	PRIMARY KEY (segment, "offset")
 );
@@ -71,6 +72,7 @@ CREATE TABLE events (
 	segment VARCHAR NOT NULL,
 	"offset" INTEGER NOT NULL,
 	length INTEGER NOT NULL,
+	has_text BOOLEAN NOT NULL,
 	is_head BOOLEAN NOT NULL,
 	PRIMARY KEY (number),
 	UNIQUE (hash)
@@ -117,6 +119,8 @@ CREATE TABLE promotions (
 	recorded INTEGER NOT NULL,
 	source_entry_id VARCHAR NOT NULL,
 	source_version VARCHAR NOT NULL,
+	source_hash VARCHAR NOT NULL,
+	target_id VARCHAR,
 	evidence_refs VARCHAR NOT NULL,
 	actor VARCHAR NOT NULL,
 	reason VARCHAR NOT NULL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -12,6 +13,10 @@ from decapod_py.foundation.files import sync_directory
 from decapod_py.foundation.ids import milliseconds_of
 
 FULL = 4 * 1024 * 1024  # a segment of this size is left alone and a new one begun
+_LONGEST_LINE = 64 * 1024 * 1024  # a decay run over half a million entries fits; a stranger's gigabyte does not
+_LEDGER = re.compile(r"[a-z][a-z0-9._-]*", re.ASCII)
+_MONTH = re.compile(r"\d{4}-\d\d", re.ASCII)
+_SEGMENT = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}\.jsonl")
 
 
 class Segment(NamedTuple):
@@ -41,36 +46,58 @@ class Line(NamedTuple):
 def scan(directory: str) -> dict[str, Segment]:
     """Every segment below the ledgers directory."""
     found: dict[str, Segment] = {}
-    for ledger in _folders(directory):
-        for month in _folders(ledger.path):
+    for ledger in _folders(directory, _LEDGER):
+        for month in _folders(ledger.path, _MONTH):
             prefix = f"{ledger.name}/{month.name}/"
-            with os.scandir(month.path) as files:
-                for file in files:
-                    if file.name.endswith(".jsonl") and file.is_file(follow_symlinks=False):
+            for file in _listed(month.path):
+                if _SEGMENT.fullmatch(file.name) and file.is_file(follow_symlinks=False):
+                    try:
                         stat = file.stat(follow_symlinks=False)
-                        path = prefix + file.name
-                        found[path] = Segment(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+                    except FileNotFoundError:  # git took it away while we looked
+                        continue
+                    path = prefix + file.name
+                    found[path] = Segment(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
     return found
 
 
-def _folders(directory: str) -> list[os.DirEntry[str]]:
+def strays(directory: str) -> list[str]:
+    """What lies among the ledgers and is no segment, by its place or its name."""
+    known = scan(directory)
+    found = []
+    for folder, _, files in os.walk(directory):
+        paths = [os.path.relpath(os.path.join(folder, name), directory).replace(os.sep, "/") for name in files]
+        found += [path for path in paths if path not in known]
+    return sorted(found)
+
+
+def _folders(directory: str, form: re.Pattern[str]) -> list[os.DirEntry[str]]:
+    return [entry for entry in _listed(directory) if form.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
+
+
+def _listed(directory: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(directory) as entries:
-            return [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
-    except FileNotFoundError:
+            return list(entries)
+    except (FileNotFoundError, NotADirectoryError):
         return []
 
 
 def read(directory: str, path: str) -> Iterator[Line]:
     """The lines of a segment, each checked by itself and against the ledger it lies in."""
     ledger = path.split("/", 1)[0]
-    offset = 0
+    offset = number = 0
     with open(os.path.join(directory, path), "rb") as file:
-        for number, line in enumerate(file, 1):
+        while line := file.readline(_LONGEST_LINE):
+            number += 1
+            if len(line) == _LONGEST_LINE:
+                problem = BadLine("too-long", f"a line has more than {_LONGEST_LINE} bytes; what follows is not read")
+                yield Line(number, offset, len(line), None, problem, True)
+                return
+            event, wrong = _checked(line, ledger)
             terminated = line.endswith(b"\n")
-            event, problem = _checked(line, ledger)
-            if event or line.strip():
-                yield Line(number, offset, len(line), event, problem, terminated)
+            yield Line(number, offset, len(line), event, wrong, terminated)
+            if not terminated:
+                return  # the end, or a line that is being written: its rest is no line of its own
             offset += len(line)
 
 
@@ -82,15 +109,6 @@ def _checked(line: bytes, ledger: str) -> tuple[Event | None, BadLine | None]:
     if event["ledger"] != ledger:
         return None, BadLine("wrong-ledger", f"event {event['event_id']} belongs to {event['ledger']}, not to {ledger}")
     return event, None
-
-
-def is_terminated(directory: str, path: str) -> bool:
-    """Whether the last line is complete; only such a segment may grow."""
-    with open(os.path.join(directory, path), "rb") as file:
-        if not file.seek(0, os.SEEK_END):
-            return False
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"
 
 
 def new_path(ledger: str, identifier: str, month: str) -> str:

@@ -51,6 +51,7 @@ class EventRow(SQLModel, table=True):
     segment: str = Field(index=True)
     offset: int
     length: int
+    has_text: bool
     is_head: bool
 
 
@@ -61,6 +62,7 @@ class EventCopy(SQLModel, table=True):
     segment: str = Field(primary_key=True)
     offset: int = Field(primary_key=True)
     length: int
+    has_text: bool
     hash: bytes = Field(sa_type=LargeBinary, index=True)
 
 
@@ -92,12 +94,11 @@ class EventFeedback(SQLModel, table=True):
 
 class EntryRow(SQLModel, table=True):
     __tablename__ = "entries"
-    __table_args__ = (Index("ix_entries_key", "merge_key", "scope"), Index("ix_entries_created", "created"))
+    __table_args__ = (Index("ix_entries_key", "merge_key", "scope"), Index("ix_entries_updated", "updated"))
     number: int = Field(primary_key=True)
     id: str = Field(unique=True)
     title: str
     title_key: str = Field(index=True)
-    content: str
     provenances: str
     tags: str
     scope: str
@@ -118,6 +119,7 @@ class EntryRow(SQLModel, table=True):
     heads: str
     path: str = Field(index=True)
     digest: bytes = Field(sa_type=LargeBinary)
+    content: str  # last: what is short is read without the pages of what is long
 
 
 class PromotionRow(SQLModel, table=True):
@@ -126,6 +128,8 @@ class PromotionRow(SQLModel, table=True):
     recorded: int
     source_entry_id: str
     source_version: str
+    source_hash: str
+    target_id: str | None
     evidence_refs: str
     actor: str
     reason: str

@@ -7,21 +7,26 @@ the two leaves nothing half done. A file that a person changed is left alone and
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from errno import EDQUOT, ENOSPC, EROFS
+from functools import cache
+from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
 from decapod_py.domain.entry import Entry
 from decapod_py.domain.event import Event
 from decapod_py.domain.fold import fold_entry, versions_of, was
 from decapod_py.foundation.faults import step
-from decapod_py.foundation.files import read_bytes, stamp, sync_directory, write_whole
+from decapod_py.foundation.files import stamp, sync_directory, write_whole
 from decapod_py.foundation.progress import Progress
 from decapod_py.storage import git
 from decapod_py.views.markdown import Recorded, classify, recorded_values, render_entry
-from decapod_py.views.state import State
+from decapod_py.views.state import State, entry_from_row
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
+_LARGEST_FILE = 16 * 1024 * 1024
 _REMEMBERED_STATES = 200  # how far back a file may be and still be known as ours
 
 
@@ -51,31 +56,55 @@ def has_pending(connection: Connection) -> bool:
 
 def finish_pending(connection: Connection, pages: Pages, *, durable: bool, progress: Progress) -> list[str]:
     """Writes the files that notes ask for; returns a warning for each file that is left as it is."""
-    notes = connection.execute(
-        "SELECT path, entry_id FROM pending_markdown WHERE blocked IS NULL ORDER BY path"
-    ).fetchall()
-    if not notes:
+    if not has_pending(connection):
         return []
+    total = pages.state.count("pending_markdown", "blocked IS NULL")
     hidden = _outside_sparse_checkout(pages)
+    stays_inside = cache(lambda folder: _stays_inside(pages.knowledge, pages.file(folder)))
     outcomes = []
-    for number, (path, entry_id) in enumerate(notes, 1):
-        outcomes.append((path, entry_id, _finish(connection, pages, path, entry_id, hidden, durable)))
-        if len(notes) > 100:
-            progress("writing Markdown", number, len(notes))
+    for path, entry_id, entry in _noted(connection):
+        if entry is None:
+            seen = GONE
+        elif stays_inside(os.path.dirname(path)):
+            seen = _finish(connection, pages, path, entry, hidden, durable)
+        else:
+            seen = Seen("outside", "")
+        outcomes.append((path, entry_id, seen))
+        if not len(outcomes) % 100:
+            progress("writing Markdown", len(outcomes), total)
     if not durable:
         os.sync()  # one for all: a note may only go when the file is safe
     step("markdown-renamed")
-    _clear(connection, pages, outcomes)
+    _clear(connection, outcomes)
     step("note-cleared")
-    return [_warning(path, entry_id, state) for path, entry_id, state in outcomes if state in _LEFT_ALONE]
+    return [_warning(path, entry_id, seen.state) for path, entry_id, seen in outcomes if seen.state in _LEFT_ALONE]
 
 
+def _noted(connection: Connection) -> Iterator[tuple[str, str, Entry | None]]:
+    columns = ", ".join(f"e.{name}" for name in Entry._fields)
+    for path, entry_id, *row in connection.execute(
+        f"SELECT p.path, p.entry_id, {columns} FROM pending_markdown p LEFT JOIN entries e ON e.id = p.entry_id"
+        " WHERE p.blocked IS NULL ORDER BY p.path"
+    ):
+        yield path, entry_id, entry_from_row(tuple(row)) if row[0] is not None else None
+
+
+class Seen(NamedTuple):
+    """What a file was, and its stamp from before it was read: whatever happens to it later shows."""
+
+    state: str
+    stamp: str
+
+
+GONE = Seen("gone", "")
+_SETTLED = ("same", "missing", "gone")
 _LEFT_ALONE = {
-    "edited": "was edited by hand; it is left as it is and the change is recorded in the ledger",
+    "edited": "was edited by hand; it is left as it is, so it does not show this change",
     "conflicted": "holds conflict markers around text that no event recorded; it is left as it is",
     "damaged": "is empty or cannot be read; it is left as it is",
     "diverged": "waits until the entry, which has several head versions, is settled",
     "outside": "lies behind a link that leaves the repository; it is not written",
+    "unwritable": "cannot be written; decapod doctor --fix tries again",
 }
 
 
@@ -83,57 +112,77 @@ def _warning(path: str, entry_id: str, state: str) -> str:
     return f".decapod/knowledge/{path} (entry {entry_id}) {_LEFT_ALONE[state]}"
 
 
-def _finish(connection: Connection, pages: Pages, path: str, entry_id: str, hidden: set[str], durable: bool) -> str:
+def _finish(connection: Connection, pages: Pages, path: str, entry: Entry, hidden: set[str], durable: bool) -> Seen:
     """Makes one file equal the fold if that loses nothing; returns what it is afterwards."""
-    entry = pages.state.entry(entry_id)
-    if entry is None:
-        return "gone"
-    file = pages.file(path)
-    if not _stays_inside(pages.knowledge, file):
-        return "outside"
-    expected = render_entry(entry)
-    state = _look(connection, pages, entry, file, expected)
-    if entry.status == "deleted":
-        if state in ("same", "stale"):
-            os.unlink(file)
-            step("markdown-unlinked")
-            if durable:
-                sync_directory(os.path.dirname(file))
-            return "gone"
-        return "gone" if state == "missing" else state
-    if state == "stale" or (state == "missing" and path not in hidden):
-        write_whole(file, expected, scratch=pages.scratch, durable=durable)
-        return "same"
-    return state
+    seen = _look(connection, pages, path, entry)
+    if entry.status == "deleted" or entry.path != path:
+        return _removed(pages, path, seen, durable)
+    if seen.state != "stale" and (seen.state != "missing" or path in hidden):
+        return seen
+    try:
+        written = write_whole(pages.file(path), render_entry(entry), scratch=pages.scratch, durable=durable)
+    except OSError as problem:
+        if problem.errno in (ENOSPC, EDQUOT, EROFS):
+            raise  # true of every file: the notes wait
+        return Seen("unwritable", "")
+    return Seen("same", repr(written))
 
 
-def _look(connection: Connection, pages: Pages, entry: Entry, file: str, expected: bytes) -> str:
-    """What the file is. One that this workspace wrote and nobody touched is known without reading it."""
-    known = connection.execute("SELECT stamp, state FROM markdown_files WHERE path = ?", (entry.path,)).fetchone()
-    if known and known[1] == "same" and known[0] == _stamp(file):
-        return "same" if read_bytes(file) == expected else "stale"
-    return _classified(pages, entry)
+def _removed(pages: Pages, path: str, seen: Seen, durable: bool) -> Seen:
+    """Takes away the file of a deleted entry, or one under an earlier path, unless it holds something of its own."""
+    if seen.state in ("same", "stale"):
+        os.unlink(pages.file(path))
+        step("markdown-unlinked")
+        if durable:
+            sync_directory(os.path.dirname(pages.file(path)))
+        return GONE
+    return GONE if seen.state == "missing" else seen
 
 
-def _classified(pages: Pages, entry: Entry) -> str:
-    return classify(read_bytes(pages.file(entry.path)), entry, lambda: recorded_states(pages.state, entry.id))
+def _look(connection: Connection, pages: Pages, path: str, entry: Entry) -> Seen:
+    """What the file is. One that this workspace wrote for this entry and nobody touched is known to be no edit."""
+    now = _stamp(pages.file(path))
+    data = _read(pages.file(path))
+    if data is None:
+        return Seen("missing", now)
+    if data == render_entry(entry):
+        return Seen("same", now)
+    known = connection.execute(
+        "SELECT stamp FROM markdown_files WHERE path = ? AND entry_id = ? AND state = 'same'", (path, entry.id)
+    ).fetchone()
+    if data and known and known[0] == now:
+        return Seen("stale", now)
+    return Seen(classify(data, entry, lambda: recorded_states(pages.state, entry.id)), now)
 
 
-def _clear(connection: Connection, pages: Pages, outcomes: list[tuple[str, str, str]]) -> None:
+def _read(file: str) -> bytes | None:
+    """The bytes of a regular file: none where there is no file, empty where there is something else in its place."""
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:  # a link, or nothing of ours
+        return b""
+    try:
+        found = os.fstat(handle)
+        if not S_ISREG(found.st_mode) or found.st_size > _LARGEST_FILE:
+            return b""
+        with open(handle, "rb", buffering=0, closefd=False) as opened:  # Python refuses to open a folder's handle
+            return opened.read()
+    finally:
+        os.close(handle)
+
+
+def _clear(connection: Connection, outcomes: list[tuple[str, str, Seen]]) -> None:
+    gone = [(path,) for path, _, seen in outcomes if seen.state == "gone"]
+    known = [(path, entry_id, seen.stamp, seen.state) for path, entry_id, seen in outcomes if seen.state != "gone"]
+    done = [(path,) for path, _, seen in outcomes if seen.state in _SETTLED]
+    blocked = [(seen.state, path) for path, _, seen in outcomes if seen.state not in _SETTLED]
     connection.execute("BEGIN IMMEDIATE")
-    for path, entry_id, state in outcomes:
-        if state == "gone":
-            connection.execute("DELETE FROM markdown_files WHERE path = ?", (path,))
-            connection.execute("DELETE FROM pending_markdown WHERE path = ?", (path,))
-            continue
-        connection.execute(
-            "INSERT OR REPLACE INTO markdown_files VALUES (?, ?, ?, ?)",
-            (path, entry_id, _stamp(pages.file(path)), state),
-        )
-        if state == "same" or state == "missing":
-            connection.execute("DELETE FROM pending_markdown WHERE path = ?", (path,))
-        else:
-            connection.execute("UPDATE pending_markdown SET blocked = ? WHERE path = ?", (state, path))
+    connection.executemany("DELETE FROM markdown_files WHERE path = ?", gone)
+    connection.executemany("INSERT OR REPLACE INTO markdown_files VALUES (?, ?, ?, ?)", known)
+    connection.executemany("DELETE FROM pending_markdown WHERE path = ?", done)
+    connection.executemany("UPDATE pending_markdown SET blocked = ? WHERE path = ?", blocked)
     connection.execute("COMMIT")
 
 
@@ -148,7 +197,7 @@ def recheck(connection: Connection, pages: Pages) -> None:
         return
     connection.execute("BEGIN IMMEDIATE")
     for path, entry_id in moved:
-        if stamp(pages.file(path)) is None:
+        if not _stamp(pages.file(path)):
             # Somebody, or git, took the file away: that is theirs to say, and not undone behind their back.
             connection.execute("UPDATE markdown_files SET stamp = '', state = 'missing' WHERE path = ?", (path,))
         else:
@@ -156,46 +205,48 @@ def recheck(connection: Connection, pages: Pages) -> None:
     connection.execute("COMMIT")
 
 
-def note_missing(connection: Connection, pages: Pages) -> None:
-    """Asks for every file that is not there."""
-    for path, entry_id in connection.execute("SELECT path, id FROM entries WHERE status != 'deleted'").fetchall():
-        if stamp(pages.file(path)) is None:
-            connection.execute("INSERT OR REPLACE INTO pending_markdown VALUES (?, ?, NULL)", (path, entry_id))
-
-
-def survey(connection: Connection, pages: Pages) -> list[Page]:
-    """Every file compared with the fold, byte for byte; returns those that differ."""
-    hidden = _outside_sparse_checkout(pages)
-    found = []
-    for entry in pages.state.entries():
-        if entry.status == "deleted":
-            if stamp(pages.file(entry.path)):
-                found.append(Page(entry.path, entry.id, "undeleted"))
-            continue
-        state = _classified(pages, entry)
-        if state != "same" and not (state == "missing" and entry.path in hidden):
-            found.append(Page(entry.path, entry.id, state))
-    return found
+def survey(pages: Pages) -> list[Page]:
+    """Every file compared with the fold, byte for byte; returns those that differ, and those of no entry."""
+    return _unlike(pages, {}) + _strangers(pages)
 
 
 def unlike_the_fold(connection: Connection, pages: Pages) -> list[Page]:
     """The same question, answered from what is known: only files that changed since are read."""
+    known = dict(connection.execute("SELECT path, stamp FROM markdown_files WHERE state = 'same'").fetchall())
+    return _unlike(pages, known) + _strangers(pages)
+
+
+def _unlike(pages: Pages, known: dict[str, str]) -> list[Page]:
     hidden = _outside_sparse_checkout(pages)
-    known = {
-        path: (state, mark) for path, state, mark in connection.execute("SELECT path, state, stamp FROM markdown_files")
-    }
     found = []
-    for path, entry_id in connection.execute("SELECT path, id FROM entries WHERE status != 'deleted' ORDER BY path"):
-        state, mark = known.get(path, ("missing", ""))
+    rows = pages.state.connection.execute("SELECT path, id, status FROM entries ORDER BY path").fetchall()
+    for path, entry_id, status in rows:
         now = _stamp(pages.file(path))
-        if now == mark and state == "same":
-            continue
-        entry = pages.state.entry(entry_id)
-        if entry:
-            state = _classified(pages, entry)
-        if state != "same" and not (state == "missing" and path in hidden):
-            found.append(Page(path, entry_id, state))
+        if status == "deleted":
+            if now:
+                found.append(Page(path, entry_id, "undeleted"))
+        elif not now:
+            if path not in hidden:
+                found.append(Page(path, entry_id, "missing"))
+        elif known.get(path) != now:
+            entry = pages.state.entry(entry_id)
+            assert entry
+            state = classify(_read(pages.file(path)), entry, lambda: recorded_states(pages.state, entry_id))  # noqa: B023
+            if state != "same":
+                found.append(Page(path, entry_id, state))
     return found
+
+
+def _strangers(pages: Pages) -> list[Page]:
+    """Markdown that no entry has: somebody put it there, and it is not knowledge yet."""
+    ours = {path for (path,) in pages.state.connection.execute("SELECT path FROM entries")}
+    found = []
+    for folder, _, files in os.walk(pages.knowledge):
+        inner = os.path.relpath(folder, pages.knowledge).replace(os.sep, "/")
+        prefix = "" if inner == "." else f"{inner}/"
+        paths = [prefix + name for name in files if name.endswith(".md")]
+        found += [Page(path, "", "unknown") for path in paths if path not in ours]
+    return sorted(found)
 
 
 def recorded_states(state: State, entry_id: str) -> Recorded:
@@ -224,22 +275,28 @@ def _with_ancestors(version: Event, versions: dict[str, Event], entry_id: str) -
 
 def _outside_sparse_checkout(pages: Pages) -> set[str]:
     """Files that git was asked not to check out: their absence means nothing."""
-    if not git.has_sparse_checkout(pages.repository):
+    if pages.repository is None or not git.has_sparse_checkout(pages.repository):
         return set()
+    top = pages.repository.worktree
+    folder = os.path.relpath(os.path.realpath(pages.knowledge), top).replace(os.sep, "/") + "/"
     try:
-        listed = git.ask(pages.knowledge, "ls-files", "-t", "-z", "--", ".")
+        # Asked from the top: the folder itself may be among what is not checked out.
+        listed = git.ask(top, "ls-files", "-t", "-z", "--", folder)
     except git.GitFailed:
         return set()
-    return {line[2:] for line in listed.split("\0") if line.startswith("S ")}
+    return {line[2:].removeprefix(folder) for line in listed.split("\0") if line.startswith("S ")}
 
 
-def _stays_inside(knowledge: str, file: str) -> bool:
+def _stays_inside(knowledge: str, folder: str) -> bool:
     """Whether no link on the way leads out: an entry's path comes from a ledger, and ledgers from strangers."""
     top = os.path.realpath(knowledge)
-    folder = os.path.realpath(os.path.dirname(file))
+    folder = os.path.realpath(folder)
     return not os.path.islink(knowledge) and (folder == top or folder.startswith(top + os.sep))
 
 
 def _stamp(file: str) -> str:
-    found = stamp(file)
+    try:
+        found = stamp(file)
+    except OSError:  # a circle of links, a name that is too long
+        return "unreadable"
     return repr(found) if found else ""

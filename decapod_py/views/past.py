@@ -38,7 +38,8 @@ def feedback_as_of(state: State, moment: int) -> dict[str, dict[str, int]]:
 
 _EVENTS = (
     "SELECT s.subject, e.segment, e.offset, e.length FROM event_subjects s JOIN events e ON e.number = s.event"
-    " WHERE e.recorded <= ?"
+    # A text that was redacted since is not shown as of an earlier time either.
+    " WHERE (e.recorded <= ? OR e.type = 'event.redacted')"
 )
 
 

@@ -72,7 +72,7 @@ def search(
 
 
 def _wanted(entry: Entry, filters: Filters, now: int) -> bool:
-    status = "stale" if entry.status == "active" and entry.expired(now) else entry.status
+    status = entry.status_at(now)
     tags = words.tags_key(entry.tags)
     return (
         status != "deleted"

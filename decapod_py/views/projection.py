@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from decapod_py.foundation.progress import Progress
 
 _BATCH = 2_000
+_KEYS = 500  # in one statement; every SQLite takes as many
 _BULK = 5_000  # from here on the index is worth tidying afterwards
-_REMEMBERED = 20_000  # events held in memory between reading and folding; beyond that they are read twice
+_REMEMBERED = 16 << 20  # bytes of segments whose events stay in memory until they are folded; more are read twice
 
 
 class Placed(NamedTuple):
@@ -75,18 +76,20 @@ def catch_up(connection: Connection, ledgers: str, ahead: Difference, progress: 
     """Takes in what changed on disk. The caller holds the transaction."""
     touched: set[str] = set()
     remembered: dict[bytes, Event] = {}
+    remembers = sum(segment.size for segment in ahead.changed) <= _REMEMBERED
     for path in ahead.removed:
         touched |= _forget_segment(connection, path)
     for number, segment in enumerate(ahead.changed, 1):
         touched |= _forget_segment(connection, segment.path)
         for batch in _batches(_read_segment(connection, ledgers, segment)):
             touched |= take_in(connection, batch)
-            if len(remembered) < _REMEMBERED:
-                remembered.update((bytes.fromhex(placed.event["hash"]), placed.event) for placed in batch)
-        _note_segment(connection, segment)
+            if remembers:
+                # Not one that lost its text: a copy of it may stand that has it.
+                remembered.update(
+                    (bytes.fromhex(placed.event["hash"]), placed.event) for placed in batch if "text" in placed.event
+                )
+        note_segment(connection, segment)
         progress("reading ledgers", number, len(ahead.changed))
-    if len(remembered) >= _REMEMBERED:
-        remembered.clear()
     refold(connection, ledgers, touched, remembered, progress)
 
 
@@ -94,14 +97,16 @@ def take_in(connection: Connection, batch: list[Placed]) -> set[str]:
     """Notes where events are; returns the subjects they act on. An event that is here already is a copy."""
     touched: set[str] = set()
     number: int = connection.execute("SELECT coalesce(max(number), 0) FROM events").fetchone()[0]
-    rows, parents, subjects, feedback = [], [], [], []
-    seen: set[bytes] = set()
-    for event, segment, offset, length in batch:
-        identity = bytes.fromhex(event["hash"])
-        if identity in seen or connection.execute("SELECT 1 FROM events WHERE hash = ?", (identity,)).fetchone():
+    rows, parents, subjects, feedback, copied = [], [], [], [], []
+    identities = [bytes.fromhex(placed.event["hash"]) for placed in batch]
+    seen = {row[0] for row in _rows_of(connection, "SELECT hash FROM events WHERE hash IN", identities)}
+    for identity, (event, segment, offset, length) in zip(identities, batch, strict=True):
+        if identity in seen:
             connection.execute(
-                "INSERT OR REPLACE INTO event_copies VALUES (?, ?, ?, ?)", (segment, offset, length, identity)
+                "INSERT OR REPLACE INTO event_copies VALUES (?, ?, ?, ?, ?)",
+                (segment, offset, length, "text" in event, identity),
             )
+            copied.append(identity)
             continue
         seen.add(identity)
         number += 1
@@ -116,6 +121,7 @@ def take_in(connection: Connection, batch: list[Placed]) -> set[str]:
                 segment,
                 offset,
                 length,
+                "text" in event,
             )
         )
         parents += [(_hash(parent), number) for parent in dict.fromkeys(event["prev"])]
@@ -125,29 +131,56 @@ def take_in(connection: Connection, batch: list[Placed]) -> set[str]:
         outcome = feedback_of(event)
         if outcome:
             feedback += [(number, entry_id, outcome[0]) for entry_id in outcome[1]]
-    connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)", rows)
+    arrived = {row[1] for row in rows}
+    built_on = {parent for parent, _ in parents}
+    connection.executemany("UPDATE events SET is_head = 0 WHERE hash = ?", [(parent,) for parent in built_on - arrived])
+    # An event may arrive after one that was built on it.
+    built_on |= {row[0] for row in _rows_of(connection, "SELECT parent FROM event_parents WHERE parent IN", identities)}
+    connection.executemany(
+        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [(*row, row[1] not in built_on) for row in rows]
+    )
     connection.executemany("INSERT OR IGNORE INTO event_parents VALUES (?, ?)", parents)
     connection.executemany("INSERT OR IGNORE INTO event_subjects VALUES (?, ?)", subjects)
-    connection.executemany("UPDATE events SET is_head = 0 WHERE hash = ?", [(parent,) for parent, _ in parents])
-    # An event may arrive after one that was built on it.
-    connection.executemany(
-        "UPDATE events SET is_head = 0 WHERE number = ?1 AND EXISTS"
-        " (SELECT 1 FROM event_parents WHERE parent = (SELECT hash FROM events WHERE number = ?1))",
-        [(row[0],) for row in rows],
-    )
     _count_feedback(connection, feedback)
+    for identity in copied:
+        touched |= _show_best(connection, identity)
     return touched
+
+
+_BEST_COPY = (
+    "SELECT segment, offset, length, has_text FROM event_copies WHERE hash = ?"
+    " ORDER BY has_text DESC, segment, offset LIMIT 1"
+)
+
+
+def _show_best(connection: Connection, identity: bytes) -> set[str]:
+    """Of an event's copies one with its text stands, in any order of arrival: text lies outside the hash."""
+    number, *standing = connection.execute(
+        "SELECT number, segment, offset, length, has_text FROM events WHERE hash = ?", (identity,)
+    ).fetchone()
+    best = connection.execute(_BEST_COPY, (identity,)).fetchone()
+    if best[3] <= standing[3]:
+        return set()
+    connection.execute("DELETE FROM event_copies WHERE segment = ? AND offset = ?", best[:2])
+    connection.execute("INSERT OR REPLACE INTO event_copies VALUES (?, ?, ?, ?, ?)", (*standing, identity))
+    _place(connection, number, best)
+    return _subjects(connection, number)
+
+
+def _place(connection: Connection, number: int, place: tuple[str, int, int, bool]) -> None:
+    connection.execute(
+        "UPDATE events SET segment = ?, offset = ?, length = ?, has_text = ? WHERE number = ?", (*place, number)
+    )
+
+
+def _subjects(connection: Connection, number: int) -> set[str]:
+    return {row[0] for row in connection.execute("SELECT subject FROM event_subjects WHERE event = ?", (number,))}
 
 
 def subjects_of(event: Event) -> list[str]:
     """What an event acts on, as the database names it."""
     promotion = promotion_of(event)
     return [f"e:{entry_id}" for entry_id in entries_of(event)] + ([f"p:{promotion}"] if promotion else [])
-
-
-def note_own_write(connection: Connection, segment: Segment) -> None:
-    """This process appended to the segment and folded what it appended."""
-    _note_segment(connection, segment)
 
 
 def refold(
@@ -159,8 +192,7 @@ def refold(
     try:
         for batch in _batches(sorted(subjects)):
             entries = []
-            for subject in batch:
-                events = _events_of(connection, lines, subject, remembered)
+            for subject, events in _events_of(connection, lines, batch, remembered).items():
                 if subject.startswith("e:"):
                     entries.append((subject[2:], fold_entry(subject[2:], events), events))
                 else:
@@ -174,32 +206,44 @@ def refold(
         lines.close()
 
 
-def _events_of(connection: Connection, lines: Lines, subject: str, remembered: dict[bytes, Event]) -> list[Event]:
-    rows = connection.execute(
-        "SELECT e.hash, e.segment, e.offset, e.length FROM event_subjects s JOIN events e ON e.number = s.event"
-        " WHERE s.subject = ?",
-        (subject,),
+def _events_of(
+    connection: Connection, lines: Lines, subjects: list[str], remembered: dict[bytes, Event]
+) -> dict[str, list[Event]]:
+    found: dict[str, list[Event]] = {subject: [] for subject in subjects}
+    rows = _rows_of(
+        connection,
+        "SELECT s.subject, e.hash, e.segment, e.offset, e.length"
+        " FROM event_subjects s JOIN events e ON e.number = s.event WHERE s.subject IN",
+        subjects,
     )
-    return [remembered.get(row[0]) or lines.event(*row[1:]) for row in rows]
+    for subject, identity, *place in rows:
+        found[subject].append(remembered.get(identity) or lines.event(*place))
+    return found
 
 
 def _write_entries(connection: Connection, folded: list[tuple[str, Entry | None, list[Event]]]) -> None:
     fresh: list[tuple[int, Entry]] = []
     next_number: int = connection.execute("SELECT coalesce(max(number), 0) FROM entries").fetchone()[0] + 1
-    rows = []
+    rows, notes = [], []
+    entry_ids = [entry_id for entry_id, _, _ in folded]
+    here = {
+        row[0]: row[1:]
+        for row in _rows_of(connection, "SELECT id, number, digest, path FROM entries WHERE id IN", entry_ids)
+    }
     for entry_id, entry, events in folded:
-        known = connection.execute("SELECT number, digest, path FROM entries WHERE id = ?", (entry_id,)).fetchone()
+        known = here.get(entry_id)
         if entry is None:
             if known:
                 _remove_entry(connection, known[0], entry_id)
             continue
+        # Before the comparison: a version in the middle may come or go and leave the entry as it was.
+        _note_promotion_uses(connection, entry, events, known is not None)
         digest = sha256(canonical(entry.as_json())).digest()
         if known and known[1] == digest:
             continue
-        _note_promotion_uses(connection, entry, events, known is not None)
-        connection.execute("INSERT OR REPLACE INTO pending_markdown VALUES (?, ?, NULL)", (entry.path, entry_id))
+        notes.append((entry.path, entry_id))
         if known and known[2] != entry.path:
-            connection.execute("DELETE FROM pending_markdown WHERE path = ? AND entry_id = ?", (known[2], entry_id))
+            notes.append((known[2], entry_id))  # the file under the earlier path goes
         number = known[0] if known else next_number
         row = (number, words.title_key(entry.title), digest, *row_from_entry(entry))
         if known:
@@ -215,6 +259,7 @@ def _write_entries(connection: Connection, folded: list[tuple[str, Entry | None,
             if entry.status != "deleted":
                 fresh.append((number, entry))
     connection.executemany(_INSERT_ENTRY, rows)
+    connection.executemany("INSERT OR REPLACE INTO pending_markdown VALUES (?, ?, NULL)", notes)
     search.index_many(connection, fresh)
 
 
@@ -273,22 +318,21 @@ def _forget_segment(connection: Connection, path: str) -> set[str]:
     connection.execute("DELETE FROM segment_problems WHERE segment = ?", (path,))
     connection.execute("DELETE FROM event_copies WHERE segment = ?", (path,))
     touched: set[str] = set()
-    for number, identity in connection.execute("SELECT number, hash FROM events WHERE segment = ?", (path,)).fetchall():
-        copy = connection.execute(
-            "SELECT segment, offset, length FROM event_copies WHERE hash = ? ORDER BY segment LIMIT 1", (identity,)
-        ).fetchone()
+    standing = connection.execute("SELECT number, hash, has_text FROM events WHERE segment = ?", (path,)).fetchall()
+    for number, identity, has_text in standing:
+        copy = connection.execute(_BEST_COPY, (identity,)).fetchone()
         if copy:
-            connection.execute(
-                "UPDATE events SET segment = ?, offset = ?, length = ? WHERE number = ?", (*copy, number)
-            )
+            _place(connection, number, copy)
             connection.execute("DELETE FROM event_copies WHERE segment = ? AND offset = ?", copy[:2])
+            if copy[3] != has_text:
+                touched |= _subjects(connection, number)
         else:
             touched |= _forget_event(connection, number)
     return touched
 
 
 def _forget_event(connection: Connection, number: int) -> set[str]:
-    touched = {row[0] for row in connection.execute("SELECT subject FROM event_subjects WHERE event = ?", (number,))}
+    touched = _subjects(connection, number)
     parents = connection.execute("SELECT parent FROM event_parents WHERE child = ?", (number,)).fetchall()
     for entry_id, outcome in connection.execute(
         "SELECT entry_id, outcome FROM event_feedback WHERE event = ?", (number,)
@@ -316,7 +360,8 @@ def _read_segment(connection: Connection, ledgers: str, segment: Segment) -> Ite
             )
 
 
-def _note_segment(connection: Connection, segment: Segment) -> None:
+def note_segment(connection: Connection, segment: Segment) -> None:
+    """The segment, as it is now, is folded."""
     connection.execute("INSERT OR REPLACE INTO segments VALUES (?, ?, ?, ?)", segment)
 
 
@@ -326,6 +371,13 @@ def _hash(text: str) -> bytes:
         return bytes.fromhex(text)
     except ValueError:
         return text.encode()
+
+
+def _rows_of(connection: Connection, query: str, keys: list[Any]) -> Iterator[tuple[Any, ...]]:
+    """The rows that a query ending in IN finds for these keys: one statement for hundreds of them."""
+    for start in range(0, len(keys), _KEYS):
+        chunk = keys[start : start + _KEYS]
+        yield from connection.execute(f"{query} ({', '.join('?' * len(chunk))})", chunk)
 
 
 def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:

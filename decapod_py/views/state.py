@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -16,24 +16,29 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
 COLUMNS = ", ".join(Entry._fields)
-_LISTS = frozenset({"provenances", "tags", "supersedes", "contributors", "heads"})
-_FLAGS = frozenset({"expires_by_default"})
+# By place and not by name: these run once for every entry of a rebuild.
+_LISTS = tuple(map(Entry._fields.index, ("provenances", "tags", "supersedes", "contributors", "heads")))
+_FLAG = Entry._fields.index("expires_by_default")
+_encode_list = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def entry_from_row(row: tuple[Any, ...]) -> Entry:
+def entry_from_row(row: Sequence[Any]) -> Entry:
     """An entry from the columns in `COLUMNS`."""
-    values: list[Any] = [
-        tuple(json.loads(value)) if name in _LISTS else bool(value) if name in _FLAGS else value
-        for name, value in zip(Entry._fields, row, strict=True)
-    ]
+    values = list(row)
+    for place in _LISTS:
+        values[place] = () if values[place] == "[]" else tuple(json.loads(values[place]))
+    values[_FLAG] = bool(values[_FLAG])
     return Entry(*values)
 
 
 def row_from_entry(entry: Entry) -> list[Any]:
-    return [
-        json.dumps(value, ensure_ascii=False) if name in _LISTS else value
-        for name, value in zip(Entry._fields, entry, strict=True)
-    ]
+    row: list[Any] = list(entry)
+    for place in _LISTS:
+        row[place] = _encode_list(row[place]) if row[place] else "[]"
+    return row
+
+
+_LARGE = 16_384  # one decay run may name every entry: it is parsed once, not once an entry
 
 
 class Lines:
@@ -42,8 +47,19 @@ class Lines:
     def __init__(self, ledgers: str) -> None:
         self._ledgers = ledgers
         self._handles: dict[str, int] = {}
+        self._large: dict[tuple[str, int], Event] = {}
 
     def event(self, segment: str, offset: int, length: int) -> Event:
+        found = self._large.get((segment, offset))
+        if found is None:
+            found = self._read(segment, offset, length)
+            if length > _LARGE:
+                if len(self._large) >= 16:
+                    self._large.clear()
+                self._large[segment, offset] = found
+        return found
+
+    def _read(self, segment: str, offset: int, length: int) -> Event:
         handle = self._handles.get(segment)
         if handle is None:
             if len(self._handles) >= 64:
@@ -70,9 +86,8 @@ class State:
         return entry_from_row(row) if row else None
 
     def entries(self, where: str = "1", arguments: Iterable[Any] = (), order: str = "id") -> Iterator[Entry]:
-        for row in self.connection.execute(
-            f"SELECT {COLUMNS} FROM entries WHERE {where} ORDER BY {order}", tuple(arguments)
-        ):
+        query = f"SELECT {COLUMNS} FROM entries WHERE {where} ORDER BY {order}"
+        for row in self.connection.execute(query, tuple(arguments)):
             yield entry_from_row(row)
 
     def entries_beginning(self, prefix: str, limit: int = 5) -> list[str]:
@@ -143,6 +158,21 @@ class State:
             "SELECT segment, offset, length FROM events WHERE event_id = ? ORDER BY hash LIMIT 1", (event_id,)
         ).fetchone()
         return self._read([row])[0] if row else None
+
+    def event_of_hash(self, identity: str) -> Event | None:
+        try:
+            digest = bytes.fromhex(identity)
+        except ValueError:
+            return None
+        row = self.connection.execute("SELECT segment, offset, length FROM events WHERE hash = ?", (digest,)).fetchone()
+        return self._read([row])[0] if row else None
+
+    def hash_of(self, event_id: str) -> str:
+        """The hash of the event that an id means here."""
+        row = self.connection.execute(
+            "SELECT hash FROM events WHERE event_id = ? ORDER BY hash LIMIT 1", (event_id,)
+        ).fetchone()
+        return str(row[0].hex())
 
     def events_of(self, subject: str) -> list[Event]:
         """Every event that acts on a subject, in order."""

@@ -31,7 +31,6 @@ class _Seen(NamedTuple):
     prev: list[str]
     ledger: str
     type: str
-    has_text: bool
 
 
 def verify(ledgers: str, allow_gaps: bool, progress: Progress) -> Verification:
@@ -39,22 +38,26 @@ def verify(ledgers: str, allow_gaps: bool, progress: Progress) -> Verification:
     findings: list[Finding] = []
     seen: dict[str, _Seen] = {}
     redacted: set[str] = set()
+    textless: list[tuple[str, str]] = []
     paths = sorted(segments.scan(ledgers))
     for number, path in enumerate(paths, 1):
         for line in segments.read(ledgers, path):
             place = f".decapod/ledgers/{path}:{line.number}"
             if line.problem:
                 findings.append(_bad_line(line, place))
-            elif line.event and line.event["hash"] not in seen:
+            elif line.event:
                 event = line.event
-                seen[event["hash"]] = _Seen(
-                    event["event_id"], place, event["prev"], event["ledger"], event["type"], "text" in event
+                seen.setdefault(
+                    event["hash"], _Seen(event["event_id"], place, event["prev"], event["ledger"], event["type"])
                 )
+                if "text" not in event:
+                    textless.append((event["event_id"], place))
                 if event["type"] == "event.redacted":
                     redacted |= set(texts(event, "redacts"))
         progress("verifying", number, len(paths))
+    findings += _strays(ledgers)
     findings += _ids_used_twice(seen)
-    findings += _missing_texts(seen, redacted)
+    findings += _missing_texts(textless, redacted)
     gaps = _broken_links(seen, allow_gaps)
     counts: dict[str, int] = {}
     for known in seen.values():
@@ -79,6 +82,19 @@ def _bad_line(line: segments.Line, place: str) -> Finding:
     )
 
 
+def _strays(ledgers: str) -> list[Finding]:
+    return [
+        Finding(
+            "stray-file",
+            "warning",
+            f".decapod/ledgers/{path.encode('utf-8', 'backslashreplace').decode()}",
+            "the file is no segment, by its place or its name; it is not read",
+            "move it out of the ledgers",
+        )
+        for path in segments.strays(ledgers)
+    ]
+
+
 def _ids_used_twice(seen: dict[str, _Seen]) -> list[Finding]:
     first: dict[str, _Seen] = {}
     findings = []
@@ -97,17 +113,17 @@ def _ids_used_twice(seen: dict[str, _Seen]) -> list[Finding]:
     return findings
 
 
-def _missing_texts(seen: dict[str, _Seen], redacted: set[str]) -> list[Finding]:
+def _missing_texts(textless: list[tuple[str, str]], redacted: set[str]) -> list[Finding]:
     return [
         Finding(
             "text-missing",
             "error",
-            event.place,
-            f"event {event.event_id} has lost its text, and no event redacts it",
+            place,
+            f"event {event_id} has lost its text, and no event redacts it",
             "bring the line back from git",
         )
-        for event in seen.values()
-        if not event.has_text and event.event_id not in redacted
+        for event_id, place in textless
+        if event_id not in redacted
     ]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,25 +45,28 @@ class Tree:
 
     def commit(self, message: str = "Work", *more: str) -> str:
         self.git("add", "-A")
-        self.git("commit", "-qm", message, "--allow-empty", *more)
+        # Two clones that commit the same thing in the same second must still make two commits.
+        self.git("commit", "-qm", f"{message} ({self.top.name})", "--allow-empty", *more)
         return self.tip()
 
     def tip(self, ref: str = "HEAD") -> str:
         return self.git("rev-parse", ref).strip()
 
-    def merge(self, *refs: str) -> list[str]:
-        """Merges; returns the Markdown files that conflicted, which are committed as git left them."""
+    def merge(self, *refs: str, take_ours: bool = False) -> list[str]:
+        """Merges; returns the Markdown files that conflicted, committed as git left them, or as they are here."""
         self.git("merge", "-q", "--no-edit", *refs, check=False)
-        conflicted = self.settle_markdown()
+        conflicted = self.close_merge(take_ours)
         for ref in refs:
             self.git("merge-base", "--is-ancestor", ref, "HEAD")
         return conflicted
 
-    def settle_markdown(self) -> list[str]:
-        """Commits a merge that git left open over Markdown, as it stands. Over a ledger there must never be one."""
+    def close_merge(self, take_ours: bool) -> list[str]:
+        """Commits a merge that git left open over Markdown. Over a ledger there must never be one."""
         conflicted = self.git("diff", "--name-only", "--diff-filter=U").split()
         assert [path for path in conflicted if not path.startswith(KNOWLEDGE)] == []
         if conflicted:
+            if take_ours:
+                self.git("checkout", "-q", "--ours", "--", *conflicted, check=False)
             self.git("add", "-A")
             self.git("commit", "-q", "--no-edit")
         return conflicted
@@ -186,13 +190,28 @@ def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sync", lambda: None)
 
 
+@contextmanager
+def some_trees(top: Path) -> Iterator[Trees]:
+    """Working trees below one directory; at the end, whatever happened, no commit has changed a segment."""
+    made = Trees(top)
+    try:
+        yield made
+    finally:
+        made.close()
+    assert "".join(changed_segments(tree.top) for tree in made.made) == ""
+
+
 @pytest.fixture
 def trees(tmp_path: Path) -> Iterator[Trees]:
-    """Working trees for one test; at its end, whatever it did, no commit has changed a segment."""
-    made = Trees(tmp_path)
-    yield made
-    made.close()
-    assert {tree.top.name: changed_segments(tree.top) for tree in made.made if changed_segments(tree.top)} == {}
+    """Working trees for one test."""
+    with some_trees(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def new_trees(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], AbstractContextManager[Trees]]:
+    """Working trees for one of the many runs of a test."""
+    return lambda: some_trees(tmp_path_factory.mktemp("trees"))
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support import run
 
 
 def test_two_clones_that_merge_each_other_know_the_same(trees: Any, ada: Any, ben: Any) -> None:
@@ -185,7 +186,8 @@ def test_a_cherry_pick_of_the_tip_alone_is_a_gap_that_the_merge_heals(trees: Any
 
     ada.git("cherry-pick", "branch")
 
-    assert (ada.is_sound(), ada.is_sound(allow_gaps=True)) == (False, True)
+    assert run(ada.top, "ledger", "verify").returncode == 1
+    assert run(ada.top, "ledger", "verify", "--allow-gaps").returncode == 0
     assert [found["code"] for found in ada.decapod.ledger.verify()["problems"]] == ["gap"]
     assert ada.titles() == ["Third", "What both know"]
     ada.add("On top of the gap")
@@ -458,9 +460,7 @@ def test_an_add_to_a_clashing_merge_key_acts_on_all_its_holders(trees: Any, ada:
     assert ada.decapod.status()["clashes"] == []
 
 
-def test_a_clash_settled_differently_on_both_sides_leaves_no_holder_and_says_who_did_it(
-    trees: Any, ada: Any, ben: Any
-) -> None:
+def test_a_clash_settled_differently_on_both_sides_folds_to_one_state(trees: Any, ada: Any, ben: Any) -> None:
     holders = []
     for tree in (ada, ben):
         holders.append(tree.add(f"{tree.top.name}'s", merge_key="retries"))
@@ -498,11 +498,13 @@ def test_a_clone_that_turns_line_ends_keeps_its_ledgers(trees: Any, ada: Any) ->
     assert windows.decapod.status()["markdown"] == {}
 
 
-def test_a_deleted_entry_stays_deleted_when_an_edit_of_it_arrives(trees: Any, ada: Any, ben: Any) -> None:
+@pytest.mark.parametrize("later", ["ada", "ben"])
+def test_a_deleted_entry_stays_deleted_when_an_edit_of_it_arrives(trees: Any, ada: Any, ben: Any, later: str) -> None:
     entry = ada.add("Deleted here, edited there")
     ada.commit()
     ben.merge(ben.fetch(ada))
     path = ada.file(entry)
+    (ada if later == "ada" else ben).clock.now += 86_400_000
     ada.knowledge.delete(id=entry)
     ada.commit()
     ben.knowledge.edit(id=entry, text="Edited after it was deleted.")
@@ -518,6 +520,30 @@ def test_a_deleted_entry_stays_deleted_when_an_edit_of_it_arrives(trees: Any, ad
         assert not (tree.top / path.relative_to(ada.top)).exists()
         assert "Edited after it was deleted." in texts_in_history(tree, entry)
         assert tree.knowledge.search(query="edited deleted", status="any")["results"] == []
+
+
+@pytest.mark.xfail(
+    strict=True, reason="git takes the deleted Markdown for renamed to a segment with the same long line"
+)
+def test_a_deleted_file_is_never_taken_for_a_segment_that_holds_its_text(trees: Any, ada: Any, ben: Any) -> None:
+    text = " ".join(f"word{number}" for number in range(600))
+    entry = ada.add("Long", text)
+    ada.commit()
+    before = ada.segments()
+    ada.knowledge.edit(id=entry, text=f"{text}.")
+    ada.commit()
+    ben.merge(ben.fetch(ada))
+    (segment,) = ada.segments() - before
+    offset = (ada.top / ".decapod" / "ledgers" / segment).read_text().index("word0")
+    # git compares pieces of 64 bytes: the text now begins with a piece in the ledger, as it does in the Markdown.
+    ada.knowledge.edit(id=entry, text=f"{text}!", claim_id="c" * (2 + -offset % 64))
+    ada.commit()
+    ada.knowledge.delete(id=entry)
+    ada.commit()
+    ben.knowledge.edit(id=entry, text=f"{text}?")
+    ben.commit()
+
+    trees.meet(ada, ben)
 
 
 def test_status_changes_of_both_sides_fold_in_one_order(trees: Any, ada: Any, ben: Any) -> None:

@@ -146,10 +146,9 @@ def _pass_firewall(
     """A rule carries the approved text; anything else needs a title and a text of its own."""
     if is_procedural(target):
         promotion = firewall.promotion_for(state, workspace.policy, target, authored.provenances)
+        firewall.refuse_other_text(state, promotion, authored.title, authored.content)
         title, content = firewall.approved_text(state, promotion)
-        if authored.content:
-            firewall.refuse_other_text(state, promotion, authored.content)
-        return authored._replace(title=authored.title or title, content=content)
+        return authored._replace(title=title, content=content)
     for entry in replaced:
         if entry.procedural:
             raise Refused(

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from decapod_py.domain.naming import check_entry_id
+from decapod_py.domain.text import has_surrogates
 from decapod_py.foundation.clock import format_time, parse_time
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.foundation.ids import is_ulid
@@ -21,8 +22,15 @@ _SHORTEST_PREFIX = 4
 
 def find_entry(state: State, given: str) -> Entry:
     """The entry of this id, or the only one whose ULID begins like this."""
-    wanted = check_entry_id(given.strip())
-    entry = state.entry(wanted)
+    try:
+        wanted = check_entry_id(given.strip())
+    except Misused:
+        # A ledger of somebody else's may hold an id that nobody could give here.
+        stranger = None if has_surrogates(given) else state.entry(given)
+        if stranger:
+            return stranger
+        raise
+    entry = state.entry(wanted) or state.entry(given.strip())
     if entry:
         return entry
     # Only ids that nobody chose may be shortened: `delete proc` must not find procedural/retries.
@@ -148,9 +156,10 @@ def show_entry(entry: Entry, now: int, feedback: dict[str, int], max_chars: int 
 
 def confidence(entry: Entry) -> float | None:
     try:
-        return float(entry.confidence) if entry.confidence else None
+        number = float(entry.confidence or "")
     except ValueError:
         return None
+    return number if 0 <= number <= 1 else None  # a ledger may say nan
 
 
 def changed(entry_id: str, action: str, event: dict[str, Any], superseded: list[str] | None = None) -> Changed:

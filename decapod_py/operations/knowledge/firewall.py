@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decapod_py.domain.event import text_of
-from decapod_py.domain.fold import Promotion
-from decapod_py.domain.text import same_name
+from decapod_py.domain.event import Event, text_of
+from decapod_py.domain.fold import VERSIONS, Promotion
+from decapod_py.domain.text import is_agent, same_name
 from decapod_py.foundation.errors import Call, Refused
 
 if TYPE_CHECKING:
@@ -16,6 +16,27 @@ if TYPE_CHECKING:
 
 def promotion_for(state: State, policy: Policy, rule: str, provenances: tuple[str, ...]) -> Promotion:
     """The promotion that a procedural entry names as its provenance, if it is good for one use now."""
+    promotion = _named(state, rule, provenances)
+    refuse_unfit(promotion, policy)
+    uses = state.promotion_uses(promotion.id)
+    if uses:
+        raise Refused(
+            "promotion-used",
+            f"promotion {promotion.id} was used for {uses[0]} already; a promotion is good for one use",
+            Call("knowledge.promote", {"source_entry_id": promotion.source_entry_id}),
+        )
+    _refuse_other_target(state, promotion, rule)
+    return promotion
+
+
+def refuse_unpromoted(state: State, policy: Policy, rule: str, provenances: tuple[str, ...], content: str) -> None:
+    """A version of a rule that is kept must still rest on a promotion that is good."""
+    promotion = _named(state, rule, provenances)
+    refuse_unfit(promotion, policy)
+    refuse_other_text(state, promotion, None, content)
+
+
+def _named(state: State, rule: str, provenances: tuple[str, ...]) -> Promotion:
     named = provenances[0] if provenances else ""
     if not named.startswith("event:"):
         raise Refused(
@@ -26,15 +47,22 @@ def promotion_for(state: State, policy: Policy, rule: str, provenances: tuple[st
     promotion = state.promotion(named.removeprefix("event:"))
     if promotion is None:
         raise Refused("unknown-promotion", f"no promotion has the event id {named.removeprefix('event:')}")
-    refuse_unfit(promotion, policy)
-    uses = state.promotion_uses(promotion.id)
-    if uses:
-        raise Refused(
-            "promotion-used",
-            f"promotion {promotion.id} was used for {uses[0]} already; a promotion is good for one use",
-            Call("knowledge.promote", {"source_entry_id": promotion.source_entry_id}),
-        )
     return promotion
+
+
+def _refuse_other_target(state: State, promotion: Promotion, rule: str) -> None:
+    """A rule that exists is changed only by a promotion that was approved for it."""
+    if promotion.target_id:
+        if promotion.target_id != rule:
+            raise Refused(
+                "other-target", f"promotion {promotion.id} was approved for {promotion.target_id}, not {rule}"
+            )
+    elif state.entry(rule) and promotion.source_entry_id != rule:
+        raise Refused(
+            "other-target",
+            f"promotion {promotion.id} was not approved for {rule}, which exists",
+            Call("knowledge.promote", {"source_entry_id": promotion.source_entry_id, "target": rule}),
+        )
 
 
 def refuse_unfit(promotion: Promotion, policy: Policy) -> None:
@@ -52,7 +80,7 @@ def refuse_unfit(promotion: Promotion, policy: Policy) -> None:
 
 
 def refuse_approver(approver: str, proposer: str, policy: Policy) -> None:
-    if approver.casefold().startswith("agent:"):
+    if is_agent(approver):
         raise Refused("agent-approves", f"{approver} is an agent: agents propose, people approve")
     if not policy.self_approval and same_name(approver, proposer):
         raise Refused(
@@ -64,9 +92,9 @@ def refuse_approver(approver: str, proposer: str, policy: Policy) -> None:
 
 def approved_text(state: State, promotion: Promotion) -> tuple[str, str]:
     """Title and content of the version that was approved."""
-    version = state.event(promotion.source_version)
+    version = state.event_of_hash(promotion.source_hash)
     content = text_of(version, "content") if version else None
-    if version is None or content is None:
+    if version is None or content is None or not _is_version_of(version, promotion):
         raise Refused(
             "source-missing",
             f"the version {promotion.source_version} that promotion {promotion.id} is bound to is not here",
@@ -75,11 +103,21 @@ def approved_text(state: State, promotion: Promotion) -> tuple[str, str]:
     return text_of(version, "title") or "", content
 
 
-def refuse_other_text(state: State, promotion: Promotion, content: str) -> None:
-    if approved_text(state, promotion)[1] != content:
+def _is_version_of(version: Event, promotion: Promotion) -> bool:
+    return (
+        version["type"] in VERSIONS
+        and version["event_id"] == promotion.source_version
+        and version.get("entry_id") == promotion.source_entry_id
+    )
+
+
+def refuse_other_text(state: State, promotion: Promotion, title: str | None, content: str | None) -> None:
+    """A rule carries what was approved, its title too: that is what people read first."""
+    approved = approved_text(state, promotion)
+    if title not in (None, "", approved[0]) or content not in (None, "", approved[1]):
         raise Refused(
             "not-the-approved-text",
             f"promotion {promotion.id} approved the text of {promotion.source_entry_id} at version"
             f" {promotion.source_version}, which is not this text",
-            "leave the text out: the approved one is taken",
+            "leave title and text out: the approved ones are taken",
         )

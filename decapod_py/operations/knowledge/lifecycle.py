@@ -46,7 +46,8 @@ def edit(workspace: Workspace, request: EditEntry) -> Changed:
         after = _edited(workspace, writer, entry, before, request, provenances)
         if _says_the_same(before, after):
             return _unchanged(entry)
-        if after.merge_key != before.merge_key and entry.status == "active":
+        # A new lifetime makes a stale entry active again.
+        if entry.status == "active" or (entry.status == "stale" and after.expires != before.expires):
             refuse_held_key(writer.state, after.merge_key, after.scope, entry.id)
         event = writer.append(actor, _version("entry.edited", writer, entry, after))
     return changed(entry.id, "edited", event)
@@ -71,9 +72,10 @@ def _edited(
     )
     if entry.procedural:
         promotion = firewall.promotion_for(writer.state, workspace.policy, entry.id, provenances)
-        if request.text is not None:
-            firewall.refuse_other_text(writer.state, promotion, after.content)
-        after = after._replace(content=firewall.approved_text(writer.state, promotion)[1])
+        given = check_content(request.text) if request.text is not None else None
+        firewall.refuse_other_text(writer.state, promotion, request.title, given)
+        title, content = firewall.approved_text(writer.state, promotion)
+        after = after._replace(title=title, content=content)
     if request.ttl_policy is None and request.expires_ts is None and not before.expires_by_default:
         return after
     lifetimes = workspace.policy.lifetimes["default"]
@@ -181,7 +183,7 @@ def revive(workspace: Workspace, request: Revive) -> Changed:
         authored = authored_of(entry)
         if entry.procedural:
             promotion = firewall.promotion_for(writer.state, workspace.policy, entry.id, provenances)
-            firewall.refuse_other_text(writer.state, promotion, entry.content)
+            firewall.refuse_other_text(writer.state, promotion, entry.title, entry.content)
         if provenances:
             authored = authored._replace(provenances=provenances)
         if request.expires_ts or entry.expired(writer.now):
@@ -203,14 +205,20 @@ def settle(workspace: Workspace, request: Settle) -> Changed:
         scope = check_label(request.scope, "scope") if request.scope is not None else ROOT_SCOPE
         holders = writer.state.holders(request.target, scope)
         if len(holders) > 1:
-            draft, entry = _settled_key(writer, holders, request.keep, reason)
+            entry, authored, replaced = _settled_key(holders, request.keep)
         else:
-            draft, entry = _settled_entry(writer, request.target, request.keep, reason)
+            entry, authored, replaced = _settled_entry(writer.state, request.target, request.keep)
+        if entry.procedural:
+            firewall.refuse_unpromoted(writer.state, workspace.policy, entry.id, authored.provenances, authored.content)
+        draft = _version("entry.settled", writer, entry, authored, superseded=replaced, reason=reason)
         event = writer.append(actor, draft)
     return changed(entry.id, "settled", event, draft.fields.get("supersedes"))
 
 
-def _settled_key(writer: Writer, holders: list[Entry], keep: str, reason: str | None) -> tuple[Draft, Entry]:
+Settled = tuple[Entry, Authored, list[Entry]]  # what is kept, what it says, and what it supersedes
+
+
+def _settled_key(holders: list[Entry], keep: str) -> Settled:
     kept = next((holder for holder in holders if holder.id == keep), None)
     if kept is None:
         raise Refused(
@@ -222,12 +230,11 @@ def _settled_key(writer: Writer, holders: list[Entry], keep: str, reason: str | 
     replaced = [holder for holder in holders if holder is not kept]
     if not kept.procedural and any(holder.procedural for holder in replaced):
         raise Refused("rule-protected", "only another rule may supersede a rule", "keep the procedural entry")
-    draft = _version("entry.settled", writer, kept, authored_of(kept), superseded=replaced, reason=reason)
-    return draft, kept
+    return kept, authored_of(kept), replaced
 
 
-def _settled_entry(writer: Writer, target: str, keep: str, reason: str | None) -> tuple[Draft, Entry]:
-    entry = find_living_entry(writer.state, target)
+def _settled_entry(state: State, target: str, keep: str) -> Settled:
+    entry = find_living_entry(state, target)
     if not entry.diverged:
         raise Refused(
             "nothing-to-settle", f"entry {entry.id} has one head version, and no merge key of that name clashes"
@@ -239,7 +246,10 @@ def _settled_entry(writer: Writer, target: str, keep: str, reason: str | None) -
             f"{keep!r} is no head version of {entry.id}; its heads are {', '.join(entry.heads)}",
             Call("knowledge.history", {"id": entry.id}),
         )
-    return _version("entry.settled", writer, entry, _authored_at(writer.state, entry.id, version), reason=reason), entry
+    authored = _authored_at(state, entry.id, version)
+    if entry.status == "active":
+        refuse_held_key(state, authored.merge_key, authored.scope, entry.id)
+    return entry, authored, []
 
 
 def _authored_at(state: State, entry_id: str, version: str) -> Authored:

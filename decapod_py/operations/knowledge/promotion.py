@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from decapod_py.domain.entry import is_procedural
 from decapod_py.domain.fold import PROMOTIONS
+from decapod_py.domain.naming import check_entry_id
 from decapod_py.domain.provenance import check_provenance
 from decapod_py.domain.text import check_label, check_reason
 from decapod_py.foundation.clock import format_time
@@ -26,19 +28,22 @@ if TYPE_CHECKING:
 def promote(workspace: Workspace, request: Promote) -> PromotionShape:
     """Propose that an entry becomes a rule, or record that somebody approved it.
 
-    The promotion is bound to the entry's present version and is good for one use: an entry under procedural/ with
-    provenance event:ID.
+    It is bound to the entry's present version and good for one use: an entry under procedural/ with provenance
+    event:ID. To change a rule that exists, name it as the target.
     """
     actor = workspace.actor(request.actor)
     evidence = _evidence(request.evidence_refs, workspace.policy.schemes)
     reason = check_reason(request.reason)
     approver = _approver(workspace, request.approved_by, actor)
+    target = _target(request.target)
     with workspace.writing() as writer:
         source = find_living_entry(writer.state, request.source_entry_id)
         refuse_diverged(source)
         fields = {
             "source_entry_id": source.id,
             "source_version": source.version,
+            "source_hash": writer.state.hash_of(source.version),
+            "target_id": target,
             "target_class": "procedural",
             "evidence_refs": evidence,
             "approved_by": approver,
@@ -90,6 +95,15 @@ def _evidence(references: list[str], schemes: dict[str, str]) -> list[str]:
     return evidence
 
 
+def _target(given: str | None) -> str | None:
+    if given is None:
+        return None
+    target = check_entry_id(given)
+    if not is_procedural(target):
+        raise Misused("not-a-rule", f"{target} is no rule", "name an id under procedural/")
+    return target
+
+
 def _approver(workspace: Workspace, given: str | None, actor: str) -> str | None:
     if given is None:
         return None
@@ -118,6 +132,7 @@ def _shown(state: State, promotion_id: str) -> PromotionShape:
         "source_entry_id": promotion.source_entry_id,
         "source_version": promotion.source_version,
         "target_class": "procedural",
+        "target_id": promotion.target_id,
         "evidence_refs": list(promotion.evidence_refs),
         "approved_by": promotion.approved_by,
         "actor": promotion.actor,

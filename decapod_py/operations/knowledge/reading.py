@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from decapod_py.domain.event import Event, text_of
-from decapod_py.domain.fold import OUTCOMES, VERSIONS, texts, was
+from decapod_py.domain.fold import OUTCOMES, VERSIONS, redacted_by, texts, was
+from decapod_py.domain.words import searchable, tag_key, tags_key
 from decapod_py.foundation.clock import parse_time
 from decapod_py.foundation.errors import Refused
 from decapod_py.operations.catalogue import operation
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from decapod_py.views.state import State
     from decapod_py.workspace import Workspace
 
+_FAR = 2**62  # more than SQLite counts to is no more than this
 _NO_FEEDBACK = dict.fromkeys(OUTCOMES, 0)
 
 
@@ -45,48 +47,53 @@ def list_(workspace: Workspace, request: ListEntries) -> Listed:
     now = workspace.clock()
     moment = parse_past(request.as_of, now)
     since = parse_time(request.since) if request.since is not None else None
-    if moment is None:
-        found, feedback = _present(state, now, request, since), state.feedback
-    else:
-        from decapod_py.views.past import entries_as_of, feedback_as_of
-
-        found = entries_as_of(state, moment)
-        past = feedback_as_of(state, moment)
-        feedback = lambda entry_id: past.get(entry_id, _NO_FEEDBACK)  # noqa: E731
-    matching = [entry for entry in found if _matches(entry, request, moment or now, since)]
-    matching.sort(key=lambda entry: entry.id)
-    matching.sort(key=lambda entry: entry.updated, reverse=True)
-    page = matching[request.offset : request.offset + request.limit]
-    return {
-        "total": len(matching),
-        "count": len(page),
-        "entries": [show_entry(entry, moment or now, feedback(entry.id)) for entry in page],
-    }
+    if moment is not None:
+        return _list_past(state, moment, since, request)
+    where, values = _conditions(request, now, since)
+    page = state.entries(
+        where, (*values, request.limit, min(request.offset, _FAR)), order="updated DESC, id LIMIT ? OFFSET ?"
+    )
+    shown = [show_entry(entry, now, state.feedback(entry.id)) for entry in page]
+    return {"total": state.count("entries", where, values), "count": len(shown), "entries": shown}
 
 
-def _present(state: State, now: int, request: ListEntries, since: int | None) -> list[Entry]:
-    """Narrows by what the database can tell, so that a list costs what it shows."""
-    conditions, arguments = ["status != 'deleted'"], []
+def _conditions(request: ListEntries, now: int, since: int | None) -> tuple[str, list[Any]]:
+    """The filters as SQL, so that a list costs what it shows."""
+    wanted: list[tuple[str, Any]] = []
+    if request.status != "any":
+        wanted.append(
+            ("CASE WHEN status = 'active' AND expires <= ? THEN 'stale' ELSE status END = ?", [now, request.status])
+        )
     for column, value in (("scope", request.scope), ("merge_key", request.merge_key), ("author", request.author)):
         if value is not None:
-            conditions.append(f"{column} = ?")
-            arguments.append(value)
-    if request.status not in ("any", "stale"):
-        conditions.append("status = ?")
-        arguments.append(request.status)
+            wanted.append((f"{column} = ?", [value]))
     if since is not None:
-        conditions.append("updated >= ?")
-        arguments.append(since)  # type: ignore[arg-type]
-    return list(state.entries(" AND ".join(conditions), arguments))
+        wanted.append(("updated >= ?", [since]))
+    if request.diverged:
+        wanted.append(("json_array_length(heads) > 1", []))
+    for tag in request.tags:
+        wanted.append(("number IN (SELECT rowid FROM entry_words WHERE instr(tags, ?))", [searchable(tag_key(tag))]))
+    where = " AND ".join(["status != 'deleted'", *(condition for condition, _ in wanted)])
+    return where, [value for _, values in wanted for value in values]
+
+
+def _list_past(state: State, moment: int, since: int | None, request: ListEntries) -> Listed:
+    from decapod_py.views.past import entries_as_of, feedback_as_of
+
+    matching = [entry for entry in entries_as_of(state, moment) if _matches(entry, request, moment, since)]
+    matching.sort(key=lambda entry: (-entry.updated, entry.id))
+    feedback = feedback_as_of(state, moment)
+    page = matching[request.offset : request.offset + request.limit]
+    shown = [show_entry(entry, moment, feedback.get(entry.id, _NO_FEEDBACK)) for entry in page]
+    return {"total": len(matching), "count": len(shown), "entries": shown}
 
 
 def _matches(entry: Entry, request: ListEntries, now: int, since: int | None) -> bool:
-    status = "stale" if entry.status == "active" and entry.expired(now) else entry.status
-    tags = {tag.casefold() for tag in entry.tags}
+    tags = tags_key(entry.tags)
     return (
         entry.status != "deleted"
-        and request.status in ("any", status)
-        and all(tag.casefold() in tags for tag in request.tags)
+        and request.status in ("any", entry.status_at(now))
+        and all(tag_key(tag) in tags for tag in request.tags)
         and request.scope in (None, entry.scope)
         and request.merge_key in (None, entry.merge_key)
         and request.author in (None, entry.author)
@@ -101,6 +108,10 @@ def history(workspace: Workspace, request: History) -> HistoryShape:
     state = workspace.state()
     entry = find_entry(state, request.id)
     events = state.events_of(f"e:{entry.id}")
+    redacted = redacted_by(events)
+    for event in events:
+        if event["event_id"] in redacted:
+            event.pop("text", None)  # an old line that reappeared may still have it
     shown = events[::-1][: request.limit]
     return {
         "id": entry.id,
@@ -137,4 +148,4 @@ def _status_set(event: Event, entry_id: str) -> str | None:
     if event.get("entry_id") == entry_id:
         status = event.get("status")
         return status if isinstance(status, str) else None
-    return "stale" if event["type"] == "decay.run" else "superseded"
+    return {"decay.run": "stale", "event.redacted": None}.get(event["type"], "superseded")

@@ -10,11 +10,13 @@ from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from decapod_py.domain.authored import Authored, authored_of, with_lifetime
-from decapod_py.domain.naming import check_entry_id
+from decapod_py.domain.entry import is_procedural
+from decapod_py.domain.naming import check_entry_id, markdown_path
 from decapod_py.foundation.clock import format_time, parse_time
 from decapod_py.foundation.errors import DecapodError, Misused, Refused
 from decapod_py.foundation.files import write_whole
 from decapod_py.operations.catalogue import operation
+from decapod_py.operations.knowledge import firewall
 from decapod_py.operations.knowledge.add import decide, draft_of, read_authored
 from decapod_py.operations.knowledge.entries import confidence, refuse_held_key
 
@@ -82,17 +84,23 @@ def import_(workspace: Workspace, request: Import) -> Imported:
 def _opened(workspace: Workspace, name: str) -> IO[bytes]:
     """The lines to read, twice: a stream is kept in a temp file."""
     if name == "-":
-        import shutil
-        import tempfile
-
-        spool = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
-        shutil.copyfileobj(sys.stdin.buffer, spool)
-        spool.seek(0)
-        return spool
+        return _spooled(sys.stdin.buffer)
     try:
-        return open(os.path.join(workspace.directory, name), "rb")
-    except OSError as problem:
-        raise Misused("no-file", f"{name} cannot be read: {problem.strerror}") from None
+        file = open(os.path.join(workspace.directory, name), "rb")  # noqa: SIM115  (the caller closes it)
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise Misused("no-file", f"{name!r} cannot be read: {reason}") from None
+    return file if file.seekable() else _spooled(file)
+
+
+def _spooled(stream: IO[bytes]) -> IO[bytes]:
+    import shutil
+    import tempfile
+
+    spool = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
+    shutil.copyfileobj(stream, spool)
+    spool.seek(0)
+    return spool
 
 
 def _check(workspace: Workspace, file: IO[bytes], result: Imported) -> tuple[int, frozenset[str]]:
@@ -100,6 +108,7 @@ def _check(workspace: Workspace, file: IO[bytes], result: Imported) -> tuple[int
     state = workspace.state()
     ids: set[str] = set()
     keys: set[tuple[str, str]] = set()
+    promotions: set[str] = set()
     superseded: set[str] = set()
     good = 0
     for number, line in _lines(file):
@@ -109,9 +118,11 @@ def _check(workspace: Workspace, file: IO[bytes], result: Imported) -> tuple[int
             _refuse_twice(row, ids, keys)
             if _is_unchanged(state, row):
                 result["unchanged"] += 1
-            good += 1
-            if row.entry_id and row.status == "superseded":
+            elif row.entry_id and is_procedural(row.entry_id):
+                _refuse_unpromoted(workspace, state, row, promotions)
+            elif row.entry_id and row.status == "superseded":
                 superseded.add(row.entry_id)
+            good += 1
         except DecapodError as problem:
             result["bad"].append({"line": number, "code": problem.code, "message": problem.message})
         if not number % 500:
@@ -127,14 +138,15 @@ def _write(
     done = 0
     while batch := [pair for _, pair in zip(range(_BATCH), lines, strict=False)]:
         with workspace.writing() as writer:
-            drafts = []
+            drafts: list[Draft] = []
+            paths: set[str] = set()  # of drafts that the state does not have yet
             for number, line in batch:
                 try:
                     row = _row(workspace, number, line)
                     if _is_unchanged(writer.state, row):
                         result["unchanged"] += 1
                     else:
-                        drafts.append(_draft(workspace, writer, row, superseded))
+                        drafts.append(_draft(workspace, writer, row, superseded, paths))
                 except DecapodError as problem:  # somebody was faster since the lines were checked
                     result["bad"].append({"line": number, "code": problem.code, "message": problem.message})
             if drafts:
@@ -144,9 +156,16 @@ def _write(
         workspace.progress("importing", done, total)
 
 
-def _draft(workspace: Workspace, writer: Writer, row: Row, superseded: frozenset[str]) -> Draft:
+def _draft(workspace: Workspace, writer: Writer, row: Row, superseded: frozenset[str], paths: set[str]) -> Draft:
     decision = decide(writer, workspace, row.authored, row.entry_id, "reject", row.status)
     draft = draft_of(writer, decision, row.status)
+    if decision.path in paths:
+        draft.fields["path"] = markdown_path(
+            decision.entry_id,
+            decision.authored.title,
+            lambda path: path in paths or writer.state.path_is_taken(path),
+        )
+    paths.add(draft.fields["path"])
     if row.created_at:
         draft.fields["created_at"] = row.created_at
     # Only entries that come superseded in the same file: an import never takes one of ours out of use.
@@ -169,6 +188,15 @@ def _is_unchanged(state: State, row: Row) -> bool:
     if row.status == "active":
         refuse_held_key(state, row.authored.merge_key, row.authored.scope, "")
     return False
+
+
+def _refuse_unpromoted(workspace: Workspace, state: State, row: Row, promotions: set[str]) -> None:
+    """A rule passes the firewall before anything is written, and no promotion serves two lines of a file."""
+    promotion = firewall.promotion_for(state, workspace.policy, row.entry_id or "", row.authored.provenances)
+    firewall.refuse_other_text(state, promotion, row.authored.title, row.authored.content)
+    if promotion.id in promotions:
+        raise Refused("promotion-used", f"promotion {promotion.id} stands in the file twice; it is good for one use")
+    promotions.add(promotion.id)
 
 
 def _refuse_twice(row: Row, ids: set[str], keys: set[tuple[str, str]]) -> None:
@@ -268,7 +296,7 @@ def export(workspace: Workspace, request: Export) -> Exported:
     state = workspace.state()
     now = workspace.clock()
     entries = (
-        entry for entry in state.entries("status != 'deleted'") if request.status in ("any", _status(entry, now))
+        entry for entry in state.entries("status != 'deleted'") if request.status in ("any", entry.status_at(now))
     )
     if request.format == "markdown":
         return _export_markdown(workspace, entries, request.output)
@@ -279,9 +307,13 @@ def export(workspace: Workspace, request: Export) -> Exported:
     try:
         data = "".join(f"{line}\n" for line in lines).encode()
         write_whole(target, data, scratch=os.path.dirname(target) or ".")
-    except OSError as problem:
-        raise Refused("cannot-write", f"{request.output} cannot be written: {problem.strerror}") from None
+    except (OSError, ValueError) as problem:
+        raise _cannot_write(request.output, problem) from None
     return {"format": "jsonl", "count": len(lines), "output": request.output}
+
+
+def _cannot_write(output: str, problem: OSError | ValueError) -> Refused:
+    return Refused("cannot-write", f"{output!r} cannot be written: {getattr(problem, 'strerror', None) or problem}")
 
 
 def _export_markdown(workspace: Workspace, entries: Iterator[Entry], output: str | None) -> Exported:
@@ -298,13 +330,9 @@ def _export_markdown(workspace: Workspace, entries: Iterator[Entry], output: str
         for entry in entries:
             write_whole(os.path.join(folder, entry.path), render_entry(entry), scratch=folder, durable=False)
             count += 1
-    except OSError as problem:
-        raise Refused("cannot-write", f"{output} cannot be written: {problem.strerror}") from None
+    except (OSError, ValueError) as problem:
+        raise _cannot_write(output, problem) from None
     return {"format": "markdown", "count": count, "output": output}
-
-
-def _status(entry: Entry, now: int) -> str:
-    return "stale" if entry.status == "active" and entry.expired(now) else entry.status
 
 
 def _exported(entry: Entry) -> dict[str, Any]:

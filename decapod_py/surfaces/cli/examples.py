@@ -58,7 +58,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "knowledge promote": (
         "decapod knowledge promote --source-entry-id 01JZ8 --evidence-ref commit:4f2a9c1 --reason 'held for a year'",
         "decapod knowledge approve 01JZ9 --actor ana",
-        "decapod knowledge add --id procedural/retries --title 'Retries stop at 3' --provenance event:01JZ9",
+        "decapod knowledge add --id procedural/retries --provenance event:01JZ9",
     ),
     "knowledge settle": ("decapod knowledge settle 01JZ8 --keep 01JZA",),
     "knowledge retrieval-log": (

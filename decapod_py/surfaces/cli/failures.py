@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from decapod_py.foundation.errors import Call, DecapodError, Hint, Refused
+from decapod_py.foundation.errors import Call, DecapodError, Hint, refused_by_the_machine
 from decapod_py.surfaces.cli.commands import PROGRAM, commands, words
 from decapod_py.surfaces.cli.output import is_terminal, one_line, report, to_json
 
@@ -16,10 +15,6 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 BUG = 3
-# The machine refused, not our code: no traceback helps.
-_ENVIRONMENT = frozenset(
-    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE}
-)
 
 
 def explain(problem: BaseException, as_json: bool) -> int:
@@ -28,14 +23,10 @@ def explain(problem: BaseException, as_json: bool) -> int:
         return _tell(problem, problem.exit_code, as_json)
     if isinstance(problem, KeyboardInterrupt):
         return _tell(DecapodError("interrupted", "interrupted"), INTERRUPTED, as_json)
-    if isinstance(problem, OSError) and problem.errno in _ENVIRONMENT:
-        return _tell(Refused("system", _system_message(problem)), 1, as_json)
+    refusal = refused_by_the_machine(problem)
+    if refusal:
+        return _tell(refusal, refusal.exit_code, as_json)
     return _tell(_bug(problem, as_json), BUG, as_json)
-
-
-def _system_message(problem: OSError) -> str:
-    where = f": {problem.filename}" if problem.filename else ""
-    return f"the system refused: {problem.strerror}{where}"
 
 
 def _bug(problem: BaseException, as_json: bool) -> DecapodError:

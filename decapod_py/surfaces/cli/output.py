@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from decapod_py.foundation.errors import Refused
 
@@ -57,13 +57,20 @@ def _write(stream: TextIO | None, text: str) -> None:
     try:
         # A lone surrogate becomes `\ud800`, which inside JSON is even the right escape.
         stream.flush()
-        stream.buffer.write(f"{text}\n".encode("utf-8", "backslashreplace"))
+        _write_all(stream.buffer, f"{text}\n".encode("utf-8", "backslashreplace"))
         stream.flush()
     except BrokenPipeError:
         forget(stream)
     except OSError as problem:
         forget(stream)
         raise Refused("output-failed", f"the output could not be written: {problem.strerror}") from None
+
+
+def _write_all(target: BinaryIO, data: bytes) -> None:
+    # With PYTHONUNBUFFERED there is no buffer in between, and a full disk takes a part without a word.
+    view = memoryview(data)
+    while view:
+        view = view[target.write(view) or 0 :]
 
 
 def forget(stream: TextIO) -> None:

@@ -18,7 +18,7 @@ from mcp.types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, Lis
 from mcp.types import Tool as ListedTool
 
 from decapod_py import __version__
-from decapod_py.foundation.errors import DecapodError
+from decapod_py.foundation.errors import DecapodError, refused_by_the_machine
 from decapod_py.surfaces.mcp import answers, toolsets
 from decapod_py.surfaces.mcp.tools import Arguments, Tool
 from decapod_py.surfaces.mcp.wire import answering_to_the_end
@@ -100,8 +100,11 @@ class Desk:
             self._worker.close()
             return answers.refused(error, self.tools, warnings)
         except Exception as error:
-            log.exception("%s failed", name)
             self._worker.close()
+            refusal = refused_by_the_machine(error)
+            if refusal:
+                return answers.refused(refusal, self.tools, warnings)
+            log.exception("%s failed", name)
             return answers.failed(error, self.tools)
 
 
