@@ -78,15 +78,15 @@ def restore(workspace: Workspace, request: Restore) -> Restored:
 @operation(writes=True, idempotent=True, tool=False)
 def pack(workspace: Workspace, request: Pack) -> Packed:
     """Join small committed segments into one a ledger and month; events keep their identity."""
-    from decapod_py.storage import packing
+    from decapod_py.storage import kept, packing
 
-    workspace.state()
-    with workspace.writing() as writer:
+    with workspace.writing():
         if workspace.repository is None:
             raise Refused("no-git", "only committed segments are joined, and there is no git here")
         plan = packing.plan(workspace.ledgers, workspace.root)
         written = [] if request.dry_run else packing.join(workspace.ledgers, workspace.local, plan)
-        del writer
+        if not request.dry_run:
+            kept.prune(workspace.ledgers, workspace.local, workspace.root, workspace.clock())
     if not request.dry_run:
         workspace.state()
     return {

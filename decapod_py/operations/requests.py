@@ -99,9 +99,9 @@ class AddEntry(Request):
     claim_id: Annotated[str | None, Field(description="The claim this belongs to")] = None
     status: Annotated[Literal["active", "deprecated", "stale"], Field(description="Status to start with")] = "active"
     ttl_policy: Annotated[TtlPolicy | None, Field(description="How long it lives (default: persistent)")] = None
-    expires_ts: Annotated[
-        str | None, Cli(metavar="TIME|30d"), Field(description="A time, or a duration from now")
-    ] = None
+    expires_ts: Annotated[str | None, Cli(metavar="TIME|30d"), Field(description="A time, or a duration from now")] = (
+        None
+    )
     confidence: Annotated[float | None, Field(ge=0, le=1, description="How sure its author is")] = None
     actor: Actor = None
 

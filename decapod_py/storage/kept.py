@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from decapod_py.domain.event import BadLine, from_line
+from decapod_py.foundation.clock import DAY
 from decapod_py.foundation.faults import step
 from decapod_py.foundation.files import write_whole
+from decapod_py.foundation.ids import milliseconds_of
 from decapod_py.storage import git, segments
 
 
@@ -26,6 +27,16 @@ def swept_segments(ledgers: str, local: str, root: str, repository: git.Reposito
         return Swept(missing, [])
     known = _in_any_commit(root, ledgers)
     return Swept([path for path in missing if path not in known], [path for path in missing if path in known])
+
+
+def prune(ledgers: str, local: str, root: str, now: int) -> None:
+    """Lets go of links to old segments that git has. A young commit may still be thrown away by a reset."""
+    kept = os.path.join(local, "kept")
+    old = [path for path in segments.scan(kept) if now - milliseconds_of(os.path.basename(path)) > 30 * DAY]
+    known = _in_any_commit(root, ledgers) if old else set()
+    for path in old:
+        if path in known:
+            os.unlink(os.path.join(kept, path))
 
 
 def restore(ledgers: str, local: str, path: str) -> None:
@@ -72,11 +83,3 @@ def _in_any_commit(root: str, ledgers: str) -> set[str]:
     )
     top = git.ask(root, "rev-parse", "--show-prefix").strip()
     return {name.removeprefix(top).removeprefix(prefix) for name in listed.replace("\n", "\0").split("\0") if name}
-
-
-def readable(line: bytes) -> bool:
-    try:
-        from_line(line)
-    except BadLine:
-        return False
-    return True

@@ -522,9 +522,6 @@ def test_a_deleted_entry_stays_deleted_when_an_edit_of_it_arrives(trees: Any, ad
         assert tree.knowledge.search(query="edited deleted", status="any")["results"] == []
 
 
-@pytest.mark.xfail(
-    strict=True, reason="git takes the deleted Markdown for renamed to a segment with the same long line"
-)
 def test_a_deleted_file_is_never_taken_for_a_segment_that_holds_its_text(trees: Any, ada: Any, ben: Any) -> None:
     text = " ".join(f"word{number}" for number in range(600))
     entry = ada.add("Long", text)

@@ -115,7 +115,6 @@ def test_segments_of_any_sizes_packed_in_two_clones_do_not_conflict(
     assert len(ada.titles()) == len(lengths) + 2
 
 
-@pytest.mark.xfail(strict=True, reason="git takes an edit of a long text for its packed predecessor renamed")
 def test_a_long_text_edited_after_both_clones_packed_does_not_conflict(trees: Any, ada: Any) -> None:
     text = " ".join(f"word{number}" for number in range(600))
     entry = ada.add("Long", text)

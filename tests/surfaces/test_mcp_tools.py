@@ -80,7 +80,6 @@ def test_hints_follow_the_operation() -> None:
     hints = {tool["name"]: tool["annotations"] for tool in listing("core")}
 
     assert hints["knowledge_search"] == {
-        "title": "Knowledge search",
         "readOnlyHint": True,
         "destructiveHint": False,
         "idempotentHint": True,

@@ -174,7 +174,7 @@ def draft_of(writer: Writer, decision: Decision, status: str) -> Draft:
     fields = version_fields(decision.entry_id, decision.path, decision.authored, writer.was(*acted_on))
     if decision.replaced:
         fields["supersedes"] = [entry.id for entry in decision.replaced]
-    if not decision.merged_into:
+    if decision.replaced or not decision.merged_into:
         fields["status"] = status
     kind = "entry.merged" if decision.merged_into else "entry.added"
     return Draft(EVENTS, kind, fields, version_text(decision.authored))

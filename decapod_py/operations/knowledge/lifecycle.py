@@ -210,7 +210,9 @@ def settle(workspace: Workspace, request: Settle) -> Changed:
             entry, authored, replaced = _settled_entry(writer.state, request.target, request.keep)
         if entry.procedural:
             firewall.refuse_unpromoted(writer.state, workspace.policy, entry.id, authored.provenances, authored.content)
-        draft = _version("entry.settled", writer, entry, authored, superseded=replaced, reason=reason)
+        # Kept means active: on another branch somebody may have kept another one, and the later choice stands.
+        status = "active" if replaced else None
+        draft = _version("entry.settled", writer, entry, authored, status=status, superseded=replaced, reason=reason)
         event = writer.append(actor, draft)
     return changed(entry.id, "settled", event, draft.fields.get("supersedes"))
 

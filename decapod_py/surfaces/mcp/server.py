@@ -116,7 +116,6 @@ def listed(tool: Tool) -> ListedTool:
         input_schema=tool.input_schema(),
         output_schema=tool.output_schema(),
         annotations=ToolAnnotations(
-            title=tool.title,
             read_only_hint=tool.read_only,
             destructive_hint=tool.destructive,
             idempotent_hint=tool.idempotent,

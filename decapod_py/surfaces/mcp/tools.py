@@ -32,7 +32,6 @@ class Tool:
     """The schemas are functions: they are built to be listed, and a call needs none."""
 
     name: str
-    title: str
     description: str
     read_only: bool
     destructive: bool
@@ -59,7 +58,6 @@ def tool_of(operation: Operation) -> Tool:
 
     return Tool(
         name=operation.tool_name,
-        title=operation.name.replace(".", " ").replace("-", " ").capitalize(),
         description=operation.description,
         read_only=not operation.writes,
         destructive=operation.destructive,
