@@ -143,7 +143,9 @@ def _classify_conflict(data: bytes, entry: Entry, recorded: Recorded) -> State:
 
 def _sides_add_nothing(data: bytes, entry: Entry, recorded: Recorded) -> bool:
     sides = conflict_sides(data)
-    return sides is not None and all(_adds_nothing(side, entry, recorded) for side in sides)
+    return sides is not None and all(
+        _adds_nothing(side, entry, recorded) or _is_pieced_together(side, recorded) for side in sides
+    )
 
 
 def _adds_nothing(data: bytes, entry: Entry, recorded: Recorded) -> bool:
@@ -153,13 +155,25 @@ def _adds_nothing(data: bytes, entry: Entry, recorded: Recorded) -> bool:
         return False
 
 
+def _is_pieced_together(data: bytes, recorded: Recorded) -> bool:
+    """Whether git joined paragraphs of several versions: every line of the body was recorded."""
+    try:
+        fields, body = parse(data, markers_are_text=True)
+    except Damaged:
+        return False
+    lines = {line for known in recorded.bodies for line in known.split("\n")}
+    return _are_recorded(fields, recorded) and all(line in lines for line in body.split("\n"))
+
+
 def _is_same(data: bytes, entry: Entry) -> bool:
     return data.replace(b"\r\n", b"\n") == render_entry(entry)
 
 
 def _is_recorded(fields: dict[str, Any], body: str, recorded: Recorded) -> bool:
-    return (
-        body in recorded.bodies
-        and fields.keys() <= recorded.values.keys()
-        and all(_comparable(fields.get(key)) in values for key, values in recorded.values.items())
+    return body in recorded.bodies and _are_recorded(fields, recorded)
+
+
+def _are_recorded(fields: dict[str, Any], recorded: Recorded) -> bool:
+    return fields.keys() <= recorded.values.keys() and all(
+        _comparable(fields.get(key)) in values for key, values in recorded.values.items()
     )

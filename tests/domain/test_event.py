@@ -26,8 +26,9 @@ COMMON: Event = {
 EVENT = seal({**COMMON, "entry_id": "x", "count": 3}, {"title": "Größe — 大きさ", "content": "one\ntwo"}, "00ff")
 LINE = to_line(EVENT)
 
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),
+    st.none() | st.booleans() | st.integers() | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
@@ -52,12 +53,18 @@ def test_a_line_reads_back_as_the_event_it_was_written_from() -> None:
 
 @given(
     st.dictionaries(st.text(min_size=1, max_size=8), VALUES, max_size=4),
-    st.dictionaries(st.text(max_size=4), VALUES, max_size=3),
+    st.dictionaries(st.sampled_from(("title", "content", "reason", "x")), TEXTS, max_size=3),
+    st.integers(0, 100),
 )
-def test_any_fields_and_texts_read_back_as_they_were_sealed(fields: dict[str, Any], text: dict[str, Any]) -> None:
-    event = seal({**{k: v for k, v in fields.items() if k not in ("hash", "text", "sig")}, **COMMON}, text, "salt")
+def test_any_fields_and_texts_read_back_as_they_were_sealed(
+    fields: dict[str, Any], text: dict[str, str], shift: int
+) -> None:
+    own = {name: value for name, value in fields.items() if name not in ("hash", "text", "sig")}
+
+    event = seal({**own, **COMMON}, text, "salt", shift)
 
     assert from_line(to_line(event)) == event
+    assert {name: text_of(event, name) for name in text} == text
 
 
 @settings(max_examples=300)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from decapod_py.client import Decapod
 from decapod_py.domain.entry import Entry
-from decapod_py.domain.event import Event, seal, to_line
+from decapod_py.domain.event import Event, to_line
 from decapod_py.domain.fold import (
     DECAY,
     EVENTS,
@@ -32,6 +32,7 @@ from decapod_py.domain.fold import (
     is_due,
     promotion_of,
 )
+from decapod_py.foundation.canonical import digest
 from decapod_py.foundation.clock import DAY, format_time, parse_time
 from decapod_py.foundation.errors import DecapodError
 from decapod_py.foundation.ids import ulid
@@ -95,6 +96,12 @@ TEXT = st.fixed_dictionaries(
 )
 
 
+def sealed(fields: Event, text: dict[str, Any]) -> Event:
+    """An event as any program may write it, with hashes that are right."""
+    event = {**fields, "text_sha256": digest(text)}
+    return {**event, "hash": digest(event), "text": text}
+
+
 @st.composite
 def events(draw: st.DrawFn) -> Event:
     """A well-sealed event: most fields as ours would be, any of them possibly something else altogether."""
@@ -113,7 +120,7 @@ def events(draw: st.DrawFn) -> Event:
         "actor": draw(st.sampled_from(("Ada", "Bea", ""))),
         "prev": draw(st.lists(st.text(max_size=3), max_size=2)),
     }
-    return seal(fields, draw(TEXT), "salt")
+    return sealed(fields, draw(TEXT))
 
 
 def folded(found: Sequence[Event]) -> tuple[dict[str, Entry | None], dict[str, Promotion | None]]:
@@ -298,7 +305,7 @@ def version(number: int, kind: str = "entry.edited", **fields: Any) -> Event:
         "entry_id": "a",
         "path": "a.md",
     }
-    return seal({**common, **fields}, text, "salt")
+    return sealed({**common, **fields}, text)
 
 
 def change(number: int, ledger: str, kind: str, text: dict[str, Any] | None = None, **fields: Any) -> Event:
@@ -311,7 +318,7 @@ def change(number: int, ledger: str, kind: str, text: dict[str, Any] | None = No
         "actor": "Ada",
         "prev": [],
     }
-    return seal({**common, **fields}, text or {}, "salt")
+    return sealed({**common, **fields}, text or {})
 
 
 def test_edits_from_one_version_diverge_and_the_greatest_shows() -> None:
