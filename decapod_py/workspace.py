@@ -6,42 +6,27 @@ write the Markdown. Reads catch up too, and on a read-only checkout they fold wh
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
-from zlib import crc32
+from typing import TYPE_CHECKING
 
-from decapod_py.domain.event import FORMAT, Event, seal, to_line
-from decapod_py.foundation.clock import LATEST, Clock, format_time, system_clock
+from decapod_py.foundation.clock import Clock, system_clock
 from decapod_py.foundation.errors import Call, Misused, Refused, refused_by_the_machine
 from decapod_py.foundation.faults import step
 from decapod_py.foundation.files import forget_left_over, stamp, write_whole
-from decapod_py.foundation.ids import milliseconds_of, ulid
 from decapod_py.foundation.progress import Progress, silent
-from decapod_py.storage import database, git, lock, segments
-from decapod_py.storage.segments import Segment
+from decapod_py.storage import database, git, lock
 from decapod_py.views import pages, projection, search
-from decapod_py.views.projection import Placed
 from decapod_py.views.state import State
+from decapod_py.writer import Writer
 
 if TYPE_CHECKING:
-    from decapod_py.domain.entry import Entry
     from decapod_py.domain.policy import Policy
 
 FOLDER = ".decapod"
-
-
-class Draft(NamedTuple):
-    """An event that is decided and not yet written."""
-
-    ledger: str
-    type: str
-    fields: dict[str, Any]
-    text: dict[str, Any]
 
 
 class Workspace:
@@ -147,7 +132,7 @@ class Workspace:
             connection = self._caught_up()
             self._refuse_newer_data(connection)
             step("caught-up")
-            writer = Writer(self, connection)
+            writer = Writer(connection, self.ledgers, self.local, self.repository, self.clock())
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield writer
@@ -379,10 +364,10 @@ class Workspace:
             step("others-committed")
         if not self._may_write_markdown():
             return
-        if _meta(connection, "position") != position:
+        if database.remembered(connection, "position") != position:
             pages.recheck(connection, self.pages(connection))
             step("rechecked")
-            _set_meta(connection, "position", position)
+            database.remember(connection, "position", position)
         if pages.has_pending(connection):
             forget_left_over(self.local)
             self._finish_markdown(connection, durable=True)
@@ -392,7 +377,9 @@ class Workspace:
         return not git.is_at_work(self.repository)
 
     def _markdown_is_behind(self, connection: sqlite3.Connection) -> bool:
-        return pages.has_pending(connection) or _meta(connection, "position") != git.position(self.repository)
+        return pages.has_pending(connection) or database.remembered(connection, "position") != git.position(
+            self.repository
+        )
 
     def _finish_markdown(self, connection: sqlite3.Connection, *, durable: bool) -> None:
         """What is recorded stays recorded: a file that cannot be written waits for the next command."""
@@ -418,110 +405,6 @@ class Workspace:
             raise Refused(
                 "newer-data", f"{FOLDER}/ledgers/{row[0]} line {row[1]}: {row[2]}", "upgrade the package decapod-py"
             )
-
-
-class Writer:
-    """Decides against the state and appends. Lives only inside `Workspace.writing`."""
-
-    def __init__(self, workspace: Workspace, connection: sqlite3.Connection) -> None:
-        self.workspace = workspace
-        self.state = State(connection, workspace.ledgers)
-        self.appended = 0
-        self._connection = connection
-        self.now = workspace.clock()
-
-    def append(self, actor: str, draft: Draft) -> Event:
-        """Writes one event. When this returns it has happened."""
-        return self.append_many(actor, [draft])[0]
-
-    def append_many(self, actor: str, drafts: list[Draft]) -> list[Event]:
-        """Writes events of one ledger, each building on the one before, with one fsync for all."""
-        ledger = drafts[0].ledger
-        assert all(draft.ledger == ledger for draft in drafts)
-        events = self._sealed(actor, drafts)
-        lines = [to_line(event) for event in events]
-        position = self._position()
-        path, offset = self._open_segment(ledger, events[0]["event_id"], position)
-        segment = segments.append(self.workspace.ledgers, path, b"".join(lines))
-        self.appended += len(events)
-        step("appended")
-        if not offset:
-            segments.keep(self.workspace.ledgers, os.path.join(self.workspace.local, "kept"), path)
-        self._fold(events, lines, segment, offset)
-        if self._position() == position:
-            _set_meta(self._connection, f"open:{ledger}", json.dumps([path, segment.size, segment.inode, position]))
-        return events
-
-    def _position(self) -> str | None:
-        """Where git stands; nothing while it works, for it may be reading the very bytes that would grow."""
-        repository = self.workspace.repository
-        return None if git.is_at_work(repository) else git.position(repository)
-
-    def new_entry_id(self) -> str:
-        return ulid(self.now)
-
-    def file_of(self, event: Event) -> str:
-        """The segment an event was written to, seen from the top of the working tree."""
-        row = self._connection.execute(
-            "SELECT segment FROM events WHERE hash = ?", (bytes.fromhex(event["hash"]),)
-        ).fetchone()
-        return f"{FOLDER}/ledgers/{row[0]}"
-
-    def was(self, *entries: Entry) -> dict[str, list[str]]:
-        """The versions a change to these entries is decided from."""
-        return {entry.id: list(entry.heads) for entry in entries}
-
-    def _sealed(self, actor: str, drafts: list[Draft]) -> list[Event]:
-        newest = self.state.newest_id()
-        milliseconds = max(self.now, milliseconds_of(newest) + 1 if newest else 0)
-        if milliseconds + len(drafts) > LATEST:
-            raise Refused("clock", f"no id sorts after the event {newest}, which some broken clock wrote")
-        parents = self.state.heads(drafts[0].ledger)
-        events = []
-        for number, draft in enumerate(drafts):
-            fields = {
-                **draft.fields,
-                "v": FORMAT,
-                # An id sorts after everything the event was decided from, whatever this machine's clock says.
-                "event_id": ulid(milliseconds + number),
-                "ts": format_time(self.now),
-                "type": draft.type,
-                "ledger": draft.ledger,
-                "actor": actor,
-                "prev": parents,
-            }
-            event = seal(fields, draft.text, os.urandom(16).hex(), self._shift(draft))
-            events.append(event)
-            parents = [event["hash"]]
-        return events
-
-    def _shift(self, draft: Draft) -> int:
-        """Another place for each version of an entry, so that git finds no two segments alike."""
-        entry_id = draft.fields.get("entry_id", "")
-        earlier = (
-            self.state.count("event_subjects", "subject = ?", (f"e:{entry_id}",)) if draft.fields.get("was") else 0
-        )
-        return crc32(entry_id.encode()) + earlier
-
-    def _open_segment(self, ledger: str, event_id: str, position: str | None) -> tuple[str, int]:
-        """The segment that may grow, or a new one: whatever git may have taken in is never touched again."""
-        note = _meta(self._connection, f"open:{ledger}")
-        if note and position is not None:
-            path, size, inode, left_at = json.loads(note)
-            found = stamp(os.path.join(self.workspace.ledgers, path))
-            if left_at == position and found and (found[0], found[2]) == (inode, size) and size < segments.FULL:
-                return path, size
-        return segments.new_path(ledger, event_id, segments.month_of(event_id)), 0
-
-    def _fold(self, events: list[Event], lines: list[bytes], segment: Segment, offset: int) -> None:
-        placed = []
-        for event, line in zip(events, lines, strict=True):
-            placed.append(Placed(event, segment.path, offset, len(line)))
-            offset += len(line)
-        touched = projection.take_in(self._connection, placed)
-        projection.note_segment(self._connection, segment)
-        remembered = {bytes.fromhex(event["hash"]): event for event in events}
-        projection.refold(self._connection, self.workspace.ledgers, touched, remembered, silent)
 
 
 def _refuse_links(root: str) -> None:
@@ -577,15 +460,6 @@ def _means_unwritable(problem: sqlite3.OperationalError) -> bool:
     """Read-only or full; a database that is only busy is neither."""
     kind = getattr(problem, "sqlite_errorcode", 0) & 0xFF
     return kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
-
-
-def _meta(connection: sqlite3.Connection, key: str) -> str | None:
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-    return row[0] if row else None
-
-
-def _set_meta(connection: sqlite3.Connection, key: str, value: str) -> None:
-    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
 
 def _system_user() -> str:

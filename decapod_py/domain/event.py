@@ -95,7 +95,8 @@ def from_line(line: bytes) -> Event:
     if type(version) is int and version > FORMAT:
         raise NewerFormat(version)
     _check_common_fields(event)
-    if _depth(event) > _DEEPEST:
+    # Brackets are counted first: a line with few of them cannot be deep.
+    if line.count(b"{") + line.count(b"[") > _DEEPEST and _depth(event) > _DEEPEST:
         # How deep Python can go depends on who calls: what is an event must not.
         raise BadLine("too-deep", f"event {event['event_id']} is nested more than {_DEEPEST} deep")
     _check_seal(event, line)

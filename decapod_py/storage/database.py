@@ -162,3 +162,13 @@ def _tables_ddl() -> str:
 def _version(search_ddl: str) -> int:
     """A number that changes with the tables, so that no one has to remember to raise it."""
     return crc32(f"{PROJECTION}\n{_tables_ddl()}\n{search_ddl}".encode()) & 0x7FFFFFFF
+
+
+def remembered(connection: sqlite3.Connection, key: str) -> str | None:
+    """A word that this workspace left for its next command."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return row[0] if row else None
+
+
+def remember(connection: sqlite3.Connection, key: str, value: str) -> None:
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))

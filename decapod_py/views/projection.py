@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _BATCH = 2_000
 _KEYS = 500  # in one statement; every SQLite takes as many
 _BULK = 5_000  # from here on the index is worth tidying afterwards
+_BULK_CACHE = 64 << 10  # kB of pages: with the 2 MB that SQLite takes, each page is written many times over
 _REMEMBERED = 16 << 20  # bytes of segments whose events stay in memory until they are folded; more are read twice
 
 
@@ -77,6 +78,8 @@ def catch_up(connection: Connection, ledgers: str, ahead: Difference, progress: 
     touched: set[str] = set()
     remembered: dict[bytes, Event] = {}
     remembers = sum(segment.size for segment in ahead.changed) <= _REMEMBERED
+    if not remembers:
+        connection.execute(f"PRAGMA cache_size = -{_BULK_CACHE}")
     for path in ahead.removed:
         touched |= _forget_segment(connection, path)
     for number, segment in enumerate(ahead.changed, 1):

@@ -21,13 +21,14 @@ from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge import firewall
 from decapod_py.operations.knowledge.entries import check_provenances
 from decapod_py.views import search
-from decapod_py.workspace import Draft
+from decapod_py.writer import Draft
 
 if TYPE_CHECKING:
     from decapod_py.operations.requests import AddEntry
     from decapod_py.operations.shapes import Added, Similar
     from decapod_py.views.state import State
-    from decapod_py.workspace import Workspace, Writer
+    from decapod_py.workspace import Workspace
+    from decapod_py.writer import Writer
 
 
 class Decision(NamedTuple):

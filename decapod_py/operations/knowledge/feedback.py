@@ -9,7 +9,7 @@ from decapod_py.domain.text import check_content
 from decapod_py.foundation.errors import Misused
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge.entries import find_entry
-from decapod_py.workspace import Draft
+from decapod_py.writer import Draft
 
 if TYPE_CHECKING:
     from decapod_py.operations.requests import RetrievalLog

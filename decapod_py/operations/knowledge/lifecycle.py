@@ -21,13 +21,14 @@ from decapod_py.operations.knowledge.entries import (
     refuse_diverged,
     refuse_held_key,
 )
-from decapod_py.workspace import Draft
+from decapod_py.writer import Draft
 
 if TYPE_CHECKING:
     from decapod_py.operations.requests import Decay, EditEntry, Revive, Settle, StatusChange
     from decapod_py.operations.shapes import Changed, Decayed
     from decapod_py.views.state import State
-    from decapod_py.workspace import Workspace, Writer
+    from decapod_py.workspace import Workspace
+    from decapod_py.writer import Writer
 
 
 @operation(writes=True, core=True)

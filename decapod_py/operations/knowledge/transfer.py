@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from decapod_py.operations.requests import Export, Import
     from decapod_py.operations.shapes import Exported, Imported
     from decapod_py.views.state import State
-    from decapod_py.workspace import Draft, Workspace, Writer
+    from decapod_py.workspace import Workspace
+    from decapod_py.writer import Draft, Writer
 
 _BATCH = 2_000  # entries that share one fsync and one transaction; others get their turn in between
 _STATUSES = ("active", "deprecated", "stale", "superseded")
