@@ -9,10 +9,40 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from decapod_py.domain.entry import Entry
 from decapod_py.foundation.clock import DAY, parse_time
 
 PROJECT = Path(__file__).resolve().parent.parent
 NOON = parse_time("2026-03-01T12:00:00Z")
+
+
+def an_entry(entry_id: str, title: str = "", content: str = "", tags: tuple[str, ...] = (), **changes: Any) -> Entry:
+    """A plain entry, with what a test cares about."""
+    plain = Entry(
+        id=entry_id,
+        title=title,
+        content=content,
+        provenances=("person:ada",),
+        tags=tags,
+        scope="root",
+        merge_key=None,
+        claim_id=None,
+        ttl_policy="persistent",
+        expires=None,
+        expires_by_default=False,
+        confidence=None,
+        supersedes=(),
+        status="active",
+        written_status="active",
+        author="ada",
+        contributors=(),
+        created=NOON,
+        updated=NOON,
+        version=entry_id,
+        heads=(entry_id,),
+        path=f"{entry_id}.md",
+    )
+    return plain._replace(**changes)
 
 
 class StandingClock:

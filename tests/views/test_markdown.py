@@ -9,33 +9,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import NOON, an_entry
 
 from decapod_py.domain.entry import Entry
 from decapod_py.domain.text import tidy
 from decapod_py.storage.front_matter import parse
 from decapod_py.views.markdown import KEYS, classify, entry_fields, recorded_values, render_entry
 
-NOON = 1_767_268_800_000
-FIRST = Entry(
-    id="01JABCDEFGHJKMNPQRSTVWXYZ0",
-    title="Retries stop at 3",
-    content="We retry three times.\n\nThen we give up.",
+FIRST = an_entry(
+    "01JABCDEFGHJKMNPQRSTVWXYZ0",
+    "Retries stop at 3",
+    "We retry three times.\n\nThen we give up.",
+    ("http", "retry"),
     provenances=("file:src/a.py#L3-L9",),
-    tags=("http", "retry"),
-    scope="root",
-    merge_key=None,
-    claim_id=None,
-    ttl_policy="persistent",
-    expires=None,
-    expires_by_default=False,
-    confidence=None,
-    supersedes=(),
-    status="active",
-    written_status="active",
     author="Ann",
-    contributors=(),
-    created=NOON,
-    updated=NOON,
     version="v1",
     heads=("v1",),
     path="retries-stop-at-3-9bae21.md",
@@ -132,15 +119,15 @@ def test_the_file_shows_all_that_was_authored_in_one_order():
         "merge_key: retry\n"
         "claim_id: claim-1\n"
         "ttl_policy: decay\n"
-        'expires_ts: "2026-01-01T12:00:00.001Z"\n'
+        'expires_ts: "2026-03-01T12:00:00.001Z"\n'
         "confidence: 0.8\n"
         "supersedes:\n"
         "  - old/one\n"
         "author: Ann\n"
         "contributors:\n"
         "  - Bob\n"
-        'created_at: "2026-01-01T12:00:00.000Z"\n'
-        'updated_at: "2026-01-01T12:00:00.000Z"\n'
+        'created_at: "2026-03-01T12:00:00.000Z"\n'
+        'updated_at: "2026-03-01T12:00:00.000Z"\n'
         "---\n"
         "\n"
         "We retry three times.\n"
@@ -208,8 +195,8 @@ def test_a_file_that_mixes_recorded_parts_is_stale():
 def test_another_editors_style_is_no_edit():
     restyled = (
         b"\xef\xbb\xbf---\n"
-        b"updated_at: 2026-01-01T12:00:00.000Z\n"
-        b"created_at: '2026-01-01T12:00:00.000Z'\n"
+        b"updated_at: 2026-03-01T12:00:00.000Z\n"
+        b"created_at: '2026-03-01T12:00:00.000Z'\n"
         b"id: '01JABCDEFGHJKMNPQRSTVWXYZ0'\n"
         b'title: "Retries stop at 3"\n'
         b"status: active\n"

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support import NOON
+from support import an_entry as entry
 
 from decapod_py.domain.entry import Entry
 from decapod_py.domain.words import parse, title_key
@@ -18,36 +20,6 @@ from decapod_py.storage.database import copy_to_memory, open_database
 from decapod_py.views import search
 from decapod_py.views.search import Alike, Filters, Hit, SearchOutcome
 from decapod_py.views.state import COLUMNS, row_from_entry
-
-NOON = 1_767_268_800_000
-
-
-def entry(entry_id: str, title: str = "", content: str = "", tags: tuple[str, ...] = (), **changes: object) -> Entry:
-    plain = Entry(
-        id=entry_id,
-        title=title,
-        content=content,
-        provenances=("person:ada",),
-        tags=tags,
-        scope="root",
-        merge_key=None,
-        claim_id=None,
-        ttl_policy="persistent",
-        expires=None,
-        expires_by_default=False,
-        confidence=None,
-        supersedes=(),
-        status="active",
-        written_status="active",
-        author="ada",
-        contributors=("ada",),
-        created=NOON,
-        updated=NOON,
-        version=entry_id,
-        heads=(entry_id,),
-        path=f"{entry_id}.md",
-    )
-    return plain._replace(**changes)
 
 
 def store(connection: sqlite3.Connection, number: int, stored: Entry) -> None:

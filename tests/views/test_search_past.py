@@ -5,41 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import NOON
+from support import an_entry as entry
 
 from decapod_py.domain.entry import Entry
 from decapod_py.foundation.clock import DAY
 from decapod_py.views import past_search
 from decapod_py.views.search import Filters, SearchOutcome, feedback_factor
-
-NOON = 1_767_268_800_000
-
-
-def entry(entry_id: str, title: str = "", content: str = "", tags: tuple[str, ...] = (), **changes: object) -> Entry:
-    plain = Entry(
-        id=entry_id,
-        title=title,
-        content=content,
-        provenances=("person:ada",),
-        tags=tags,
-        scope="root",
-        merge_key=None,
-        claim_id=None,
-        ttl_policy="persistent",
-        expires=None,
-        expires_by_default=False,
-        confidence=None,
-        supersedes=(),
-        status="active",
-        written_status="active",
-        author="ada",
-        contributors=("ada",),
-        created=NOON,
-        updated=NOON,
-        version=entry_id,
-        heads=(entry_id,),
-        path=f"{entry_id}.md",
-    )
-    return plain._replace(**changes)
 
 
 def find(entries: list[Entry], query: str, limit: int = 10, rank: str = "relevance", **wanted: object) -> list[str]:
