@@ -26,6 +26,7 @@ class Spread(NamedTuple):
 
 class Finished(NamedTuple):
     seconds: float
+    cpu_seconds: float  # of the process alone: what others do at the same time counts less
     peak_bytes: int
     output: str
 
@@ -79,7 +80,7 @@ def finished(command: Command, place: str, settings: dict[str, str]) -> Finished
     if child.returncode:
         raise SystemExit(f"bench: {' '.join(command)} exited with {child.returncode}\n{output}")
     unit = 1 if sys.platform == "darwin" else 1024
-    return Finished(took, usage.ru_maxrss * unit, output)
+    return Finished(took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit, output)
 
 
 class McpClient:

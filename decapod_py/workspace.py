@@ -66,7 +66,7 @@ class Workspace:
             if parent == place:
                 raise Refused("not-initialised", f"there is no {FOLDER} in {self.directory} or above", Call("init"))
             place = parent
-        _refuse_links(place)
+        refuse_links(place)
         return place
 
     @property
@@ -407,9 +407,9 @@ class Workspace:
             )
 
 
-def _refuse_links(root: str) -> None:
+def refuse_links(root: str) -> None:
     """A repository of a stranger's could have us write somewhere else."""
-    for name in ("", "ledgers", "knowledge", "local"):
+    for name in ("", "ledgers", "knowledge", "local", "local/kept", "local/lock", "local/knowledge.db"):
         path = os.path.join(root, FOLDER, name).rstrip(os.sep)
         if os.path.islink(path):
             raise Refused(

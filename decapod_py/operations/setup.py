@@ -12,7 +12,7 @@ from decapod_py.foundation.faults import step
 from decapod_py.foundation.files import write_whole
 from decapod_py.operations.catalogue import operation
 from decapod_py.storage import git
-from decapod_py.workspace import FOLDER, make_local
+from decapod_py.workspace import FOLDER, make_local, refuse_links
 
 if TYPE_CHECKING:
     from decapod_py.operations.requests import Init, Uninstall
@@ -39,6 +39,7 @@ def init(workspace: Workspace, request: Init) -> Initialised:
         _refuse_ignored(root)
     if os.path.lexists(os.path.join(root, FOLDER)) and not os.path.isdir(os.path.join(root, FOLDER)):
         raise Refused("in-the-way", f"{FOLDER} is a file here", "move it away")
+    refuse_links(root)
     make_local(os.path.join(root, FOLDER, "local"))
     made = [path for path in _wanted(root) if _make(root, path)]
     add = f"git add {FOLDER}"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from decapod_py.domain.event import BadLine, Event, from_line
+from decapod_py.foundation.errors import Refused
 from decapod_py.foundation.faults import step, tears_a_line
 from decapod_py.foundation.files import sync_directory
 from decapod_py.foundation.ids import milliseconds_of
@@ -119,8 +120,10 @@ def append(directory: str, path: str, data: bytes) -> Segment:
     """Appends whole lines and makes them durable. When this returns, the events have happened."""
     full = os.path.join(directory, path)
     folder = os.path.dirname(full)
-    made = _make_folders(folder, directory)
     created = not os.path.exists(full)
+    if created:
+        _refuse_links(directory, path)
+    made = _make_folders(folder, directory)
     handle = os.open(full, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         step("segment-opened")
@@ -137,6 +140,14 @@ def append(directory: str, path: str, data: bytes) -> Segment:
         for place in [folder, *made]:
             sync_directory(place)
     return Segment(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+
+
+def _refuse_links(directory: str, path: str) -> None:
+    """A new segment behind a link would lie where a stranger chose, and where nothing is read."""
+    ledger, month, _ = path.split("/")
+    for place in (directory, os.path.join(directory, ledger), os.path.join(directory, ledger, month)):
+        if os.path.islink(place):
+            raise Refused("link", f"{place} is a link; nothing is written through it", "put a folder in its place")
 
 
 def _write_all(handle: int, data: bytes) -> None:

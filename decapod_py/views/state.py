@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from decapod_py.domain.entry import Entry
 from decapod_py.domain.event import Event
-from decapod_py.domain.fold import OUTCOMES, Promotion
+from decapod_py.domain.fold import OUTCOMES, Promotion, versions_of
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -167,12 +167,10 @@ class State:
         row = self.connection.execute("SELECT segment, offset, length FROM events WHERE hash = ?", (digest,)).fetchone()
         return self._read([row])[0] if row else None
 
-    def hash_of(self, event_id: str) -> str:
-        """The hash of the event that an id means here."""
-        row = self.connection.execute(
-            "SELECT hash FROM events WHERE event_id = ? ORDER BY hash LIMIT 1", (event_id,)
-        ).fetchone()
-        return str(row[0].hex())
+    def hash_of(self, entry: Entry) -> str:
+        """The hash of the version that shows. Its id alone would not do: other events may have been given it too."""
+        versions = versions_of(entry.id, self.events_of(f"e:{entry.id}"))
+        return str(next(version["hash"] for version in versions[::-1] if version["event_id"] == entry.version))
 
     def events_of(self, subject: str) -> list[Event]:
         """Every event that acts on a subject, in order."""

@@ -272,18 +272,18 @@ def test_a_limit_on_file_sizes_is_an_error_with_words_and_leaves_nothing_half_do
 
 
 def test_markdown_that_cannot_be_written_waits_and_the_write_is_acknowledged(tree: Tree) -> None:
-    tree.add("witness")
-    path = tree.top / tree.entry("witness")["path"]
-    path.unlink()
-    path.mkdir()
+    tree.add("deep/witness")
+    path = tree.top / tree.entry("deep/witness")["path"]
+    shutil.rmtree(path.parent)
+    path.parent.touch()  # a file where the folder was
 
-    done = tree.run("knowledge", "edit", "witness", "--text", "Edited.")
+    done = tree.run("knowledge", "edit", "deep/witness", "--text", "Edited.")
 
     assert done.answer["action"] == "edited"
-    assert "the Markdown is not up to date" in done.err
-    assert tree.entry("witness")["content"] == "Edited."
-    path.rmdir()
-    tree.ask("status")
+    assert "cannot be written; decapod doctor --fix tries again" in done.err
+    assert tree.entry("deep/witness")["content"] == "Edited."
+    path.parent.unlink()
+    tree.ask("doctor", "--fix")
     assert "Edited." in path.read_text()
     tree.check()
 

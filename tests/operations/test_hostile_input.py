@@ -241,6 +241,48 @@ def test_something_in_the_way_of_a_file_of_ours_is_answered(repository: Path, ca
         assert "Traceback" not in shown.err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "init",
+        "status",
+        "rebuild",
+        "rebuild --check",
+        "doctor",
+        "doctor --fix",
+        "knowledge add T --provenance cmd:x",
+        "knowledge get a",
+        "knowledge list",
+        "knowledge search three --explain",
+        "knowledge history a",
+        "knowledge edit a --title New",
+        "knowledge deprecate a",
+        "knowledge delete a",
+        "knowledge decay",
+        "knowledge decay --dry-run",
+        "knowledge promote --source-entry-id a --evidence-ref cmd:x --reason r",
+        "knowledge retrieval-log --query q --returned-id a --outcome helped",
+        "knowledge export",
+        "knowledge export --format markdown --output out",
+        "ledger verify",
+        "ledger show",
+        "ledger restore",
+        "ledger restore --dry-run",
+        "ledger pack",
+        "ledger pack --dry-run",
+        "uninstall",
+    ],
+)
+def test_every_command_has_an_answer_for_people_too(repository: Path, capsys, monkeypatch, words):
+    monkeypatch.chdir(repository)
+
+    code = main(words.split())
+
+    shown = capsys.readouterr()
+    assert (code, shown.err) == (0, "")
+    assert shown.out.strip()
+
+
 def test_an_unreadable_page_is_damage_that_a_write_leaves_alone(repository, opened, knowledge):
     page = repository / knowledge.get(id="a")["path"]
     make_folder(page)

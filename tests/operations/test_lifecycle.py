@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from decapod_py.client import Decapod
+from decapod_py.domain.event import seal, to_line
 
 
 @pytest.fixture(autouse=True)
@@ -187,6 +188,22 @@ def test_an_add_to_a_clashing_key_merges_into_the_smallest_id_and_supersedes_the
 
     assert (added["id"], added["action"], added["superseded_ids"]) == ("b", "merged", ["c"])
     assert opened.status()["clashes"] == []
+
+
+def test_a_version_is_kept_though_a_stranger_used_its_id_for_another_entry(knowledge, elsewhere, repository, clock):
+    mine = knowledge.edit(id="a", text="Mine.")["version"]
+    clock.forward(milliseconds=5)
+    elsewhere.knowledge.edit(id="a", text="Theirs.")
+    bring_home(elsewhere, repository)
+    for salt in ("1", "2", "3"):  # one of them sorts before the event it imitates
+        twin = {"event_id": mine, "entry_id": f"twin-{salt}", "type": "entry.added", "ledger": "knowledge.events"}
+        common = {"v": 1, "ts": "2026-03-01T12:00:00.000Z", "actor": "Eve", "prev": []}
+        path = repository / ".decapod" / "ledgers" / "knowledge.events" / "2026-03" / f"{mine[:-1]}{salt}.jsonl"
+        path.write_bytes(to_line(seal({**common, **twin}, {"title": "T", "content": "Not mine."}, salt)))
+
+    knowledge.settle(target="a", keep=mine)
+
+    assert knowledge.get(id="a")["content"] == "Mine."
 
 
 def test_settling_what_is_not_there_is_refused(knowledge, refused):

@@ -30,7 +30,7 @@ def find_entry(state: State, given: str) -> Entry:
         if stranger:
             return stranger
         raise
-    entry = state.entry(wanted) or state.entry(given.strip())
+    entry = state.entry(wanted) or state.entry(given)
     if entry:
         return entry
     # Only ids that nobody chose may be shortened: `delete proc` must not find procedural/retries.

@@ -10,6 +10,7 @@ from decapod_py.domain.text import is_agent, same_name
 from decapod_py.foundation.errors import Call, Refused
 
 if TYPE_CHECKING:
+    from decapod_py.domain.authored import Authored
     from decapod_py.domain.policy import Policy
     from decapod_py.views.state import State
 
@@ -29,11 +30,14 @@ def promotion_for(state: State, policy: Policy, rule: str, provenances: tuple[st
     return promotion
 
 
-def refuse_unpromoted(state: State, policy: Policy, rule: str, provenances: tuple[str, ...], content: str) -> None:
-    """A version of a rule that is kept must still rest on a promotion that is good."""
-    promotion = _named(state, rule, provenances)
+def refuse_unpromoted(state: State, policy: Policy, rule: str, kept: Authored) -> None:
+    """A version of a rule that is kept must still rest on a promotion that is good, and say what it approved."""
+    promotion = _named(state, rule, kept.provenances)
     refuse_unfit(promotion, policy)
-    refuse_other_text(state, promotion, None, content)
+    if promotion.target_id:  # one without a target was for a rule that did not exist yet
+        _refuse_other_target(state, promotion, rule)
+    if (kept.title, kept.content) != approved_text(state, promotion):
+        raise _other_text(promotion)
 
 
 def _named(state: State, rule: str, provenances: tuple[str, ...]) -> Promotion:
@@ -115,9 +119,13 @@ def refuse_other_text(state: State, promotion: Promotion, title: str | None, con
     """A rule carries what was approved, its title too: that is what people read first."""
     approved = approved_text(state, promotion)
     if title not in (None, "", approved[0]) or content not in (None, "", approved[1]):
-        raise Refused(
-            "not-the-approved-text",
-            f"promotion {promotion.id} approved the text of {promotion.source_entry_id} at version"
-            f" {promotion.source_version}, which is not this text",
-            "leave title and text out: the approved ones are taken",
-        )
+        raise _other_text(promotion, "leave title and text out: the approved ones are taken")
+
+
+def _other_text(promotion: Promotion, hint: str | None = None) -> Refused:
+    return Refused(
+        "not-the-approved-text",
+        f"promotion {promotion.id} approved the text of {promotion.source_entry_id} at version"
+        f" {promotion.source_version}, which is not this text",
+        hint,
+    )

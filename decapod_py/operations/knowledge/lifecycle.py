@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from decapod_py.domain.authored import Authored, authored_of, decimal, version_fields, version_text, with_lifetime
 from decapod_py.domain.entry import ROOT_SCOPE, Entry
-from decapod_py.domain.event import Event
-from decapod_py.domain.fold import DECAY, EVENTS, fold_entry, is_due
+from decapod_py.domain.fold import DECAY, EVENTS, fold_entry, is_due, versions_of
 from decapod_py.domain.text import check_content, check_label, check_reason, check_tags, check_title
 from decapod_py.foundation.clock import format_time, parse_time
 from decapod_py.foundation.errors import Call, Misused, Refused
@@ -47,8 +46,7 @@ def edit(workspace: Workspace, request: EditEntry) -> Changed:
         after = _edited(workspace, writer, entry, before, request, provenances)
         if _says_the_same(before, after):
             return _unchanged(entry)
-        # A new lifetime makes a stale entry active again.
-        if entry.status == "active" or (entry.status == "stale" and after.expires != before.expires):
+        if _may_be_active(entry, after):
             refuse_held_key(writer.state, after.merge_key, after.scope, entry.id)
         event = writer.append(actor, _version("entry.edited", writer, entry, after))
     return changed(entry.id, "edited", event)
@@ -88,6 +86,17 @@ def _says_the_same(before: Authored, after: Authored) -> bool:
     if after.expires_by_default and before.expires_by_default:
         after = after._replace(expires=before.expires)
     return before == after
+
+
+def _may_be_active(entry: Entry, after: Authored) -> bool:
+    """Whether a version like this leaves an entry active, or makes a stale one active by living longer."""
+    before = authored_of(entry)
+    anew = after.expires_by_default or (after.ttl_policy, after.expires, after.expires_by_default) != (
+        before.ttl_policy,
+        before.expires,
+        before.expires_by_default,
+    )
+    return entry.status == "active" or (entry.status == "stale" and anew)
 
 
 def _unchanged(entry: Entry) -> Changed:
@@ -210,7 +219,7 @@ def settle(workspace: Workspace, request: Settle) -> Changed:
         else:
             entry, authored, replaced = _settled_entry(writer.state, request.target, request.keep)
         if entry.procedural:
-            firewall.refuse_unpromoted(writer.state, workspace.policy, entry.id, authored.provenances, authored.content)
+            firewall.refuse_unpromoted(writer.state, workspace.policy, entry.id, authored)
         # Kept means active: on another branch somebody may have kept another one, and the later choice stands.
         status = "active" if replaced else None
         draft = _version("entry.settled", writer, entry, authored, status=status, superseded=replaced, reason=reason)
@@ -250,15 +259,16 @@ def _settled_entry(state: State, target: str, keep: str) -> Settled:
             Call("knowledge.history", {"id": entry.id}),
         )
     authored = _authored_at(state, entry.id, version)
-    if entry.status == "active":
+    if _may_be_active(entry, authored):
         refuse_held_key(state, authored.merge_key, authored.scope, entry.id)
     return entry, authored, []
 
 
 def _authored_at(state: State, entry_id: str, version: str) -> Authored:
     """What one version by itself says."""
-    event: Event | None = state.event(version)
-    folded = fold_entry(entry_id, [event]) if event else None
+    # Among this entry's own: an id that was used twice may mean an event of another's too.
+    versions = versions_of(entry_id, state.events_of(f"e:{entry_id}"))
+    folded = fold_entry(entry_id, [event for event in versions if event["event_id"] == version])
     assert folded
     return authored_of(folded)
 

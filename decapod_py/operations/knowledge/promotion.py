@@ -42,7 +42,7 @@ def promote(workspace: Workspace, request: Promote) -> PromotionShape:
         fields = {
             "source_entry_id": source.id,
             "source_version": source.version,
-            "source_hash": writer.state.hash_of(source.version),
+            "source_hash": writer.state.hash_of(source),
             "target_id": target,
             "target_class": "procedural",
             "evidence_refs": evidence,

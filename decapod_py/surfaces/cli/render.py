@@ -314,7 +314,7 @@ def _rebuilt(result: Result) -> Lines:
         verdict = "database and Markdown equal the fold" if result["ok"] else "DIFFERENT from the fold"
         yield f"{verdict}: {counted}"
     else:
-        yield f"rebuilt: {counted}; {quantity(result['markdown_written'], 'Markdown file')} written"
+        yield f"rebuilt: {counted}"
 
 
 def status_facts(result: Result) -> list[tuple[str, str]]:
