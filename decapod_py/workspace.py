@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from decapod_py.foundation.clock import Clock, system_clock
 from decapod_py.foundation.errors import Call, Misused, Refused, refused_by_the_machine
 from decapod_py.foundation.faults import step
-from decapod_py.foundation.files import forget_left_over, stamp, write_whole
+from decapod_py.foundation.files import forget_left_over, read_bytes, stamp, write_whole
 from decapod_py.foundation.progress import Progress, silent
 from decapod_py.storage import database, git, lock
 from decapod_py.views import pages, projection, search
@@ -423,11 +423,11 @@ def _read_policy(root: str) -> Policy:
     from decapod_py.domain.policy import Policy, read_policy
 
     place = f"{FOLDER}/config.toml"
-    try:
-        with open(os.path.join(root, place), "rb") as file:
-            return read_policy(tomllib.load(file), place)
-    except FileNotFoundError:
+    data = read_bytes(os.path.join(root, place))
+    if data is None:
         return Policy()
+    try:
+        return read_policy(tomllib.loads(data.decode()), place)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise Misused("bad-config", f"{place} is not TOML: {problem}") from None
 

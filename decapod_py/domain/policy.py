@@ -56,7 +56,9 @@ class Policy(NamedTuple):
 def read_policy(table: dict[str, Any], place: str) -> Policy:
     """Checks a parsed config.toml: a wrong key is an error that names the nearest right one."""
     version = table.get("format", FORMAT)
-    if isinstance(version, int) and version > FORMAT:
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise _wrong(place, "format must be a whole number")
+    if version > FORMAT:
         raise Refused(
             "newer-data",
             f"this repository's knowledge has format {version}; this program reads up to {FORMAT}",

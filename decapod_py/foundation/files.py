@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from stat import S_ISREG
 
 from decapod_py.foundation.faults import step
 
 
 def read_bytes(path: str) -> bytes | None:
-    """The bytes of a file, or nothing where there is none."""
+    """The bytes of a file, or nothing where there is none. A link to a device has no end, and counts as none."""
     try:
         with open(path, "rb", buffering=0) as file:
-            return file.read()
+            return file.read() if S_ISREG(os.fstat(file.fileno()).st_mode) else None
     except (FileNotFoundError, NotADirectoryError):
         return None
 

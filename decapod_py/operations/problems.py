@@ -60,9 +60,24 @@ def markdown_problems(pages: list[Page]) -> list[Problem]:
     ]
 
 
+def rule_problems(state: State) -> list[Problem]:
+    """Rules in force whose promotion does not hold any more."""
+    rows = state.connection.execute(
+        "SELECT e.id, json_extract(e.provenances, '$[0]') FROM entries e LEFT JOIN promotions p"
+        " ON 'event:' || p.id = json_extract(e.provenances, '$[0]')"
+        " WHERE e.status = 'active' AND lower(substr(e.id, 1, 11)) = 'procedural/'"
+        " AND (p.id IS NULL OR p.revoked OR p.approved_by IS NULL) ORDER BY e.id"
+    )
+    message = "the rule rests on {}, which is no approved promotion"
+    return [
+        problem("rule-unpromoted", "error", entry_id, message.format(named), f"decapod knowledge deprecate {entry_id}")
+        for entry_id, named in rows
+    ]
+
+
 def state_problems(state: State) -> list[Problem]:
     """What people have to decide."""
-    found = [
+    found = rule_problems(state) + [
         problem(
             "diverged",
             "warning",

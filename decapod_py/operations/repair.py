@@ -10,7 +10,7 @@ from decapod_py.foundation.files import read_bytes
 from decapod_py.foundation.ids import milliseconds_of
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.problems import ledger_problems, markdown_problems, problem, state_problems
-from decapod_py.storage import database, git, kept
+from decapod_py.storage import database, git, kept, segments
 from decapod_py.views import pages, projection, search
 from decapod_py.views.state import State
 from decapod_py.workspace import FOLDER
@@ -119,6 +119,7 @@ def doctor(workspace: Workspace, request: Doctor) -> Diagnosis:
         *state_problems(workspace.state()),
         *_clock_problems(workspace),
         *_swept_problems(workspace),
+        *_stray_problems(workspace),
     ]
     return {"ok": not problems, "problems": problems, "fixed": fixed}
 
@@ -173,6 +174,14 @@ def _clock_problems(workspace: Workspace) -> list[Problem]:
 
     message = f"the newest event's id says {ULID.from_str(newest).datetime:%Y-%m-%d}: some clock ran fast"
     return [problem("clock", "warning", f"event {newest}", message, "none is needed; order is kept all the same")]
+
+
+def _stray_problems(workspace: Workspace) -> list[Problem]:
+    """Files among the ledgers that are not read: a renamed segment takes its events out of sight."""
+    return [
+        problem("stray-file", "warning", f"{FOLDER}/ledgers/{path}", "the file is no segment", "give it its name back")
+        for path in segments.strays(workspace.ledgers)
+    ]
 
 
 def _swept_problems(workspace: Workspace) -> list[Problem]:

@@ -81,3 +81,17 @@ def test_a_worktree_and_a_clone_know_what_was_committed(opened, knowledge, repos
     for place in ("worktree", "clone"):
         with Decapod(str(tmp_path / place), clock=clock) as other:
             assert (other.status()["digest"], other.knowledge.get(id="a")["content"]) == (digest, "x")
+
+
+def test_a_rule_whose_promotion_was_revoked_is_reported(opened, knowledge):
+    knowledge.add(id="a", title="Never retry", text="Never retry a payment.", provenance=["cmd:x"])
+    promotion = knowledge.promote(source_entry_id="a", evidence_refs=["cmd:x"], reason="r", approved_by="Grace")
+    knowledge.add(id="procedural/retry", provenance=[f"event:{promotion['event_id']}"])
+    assert opened.status()["problems"] == []
+
+    knowledge.revoke_promotion(event=promotion["event_id"], reason="It was wrong")
+    assert [(found["code"], found["place"]) for found in opened.status()["problems"]] == [
+        ("rule-unpromoted", "procedural/retry")
+    ]
+    knowledge.deprecate(id="procedural/retry")
+    assert opened.status()["problems"] == []

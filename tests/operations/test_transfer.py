@@ -353,3 +353,10 @@ def test_a_folder_of_markdown_holds_every_entry_and_overwrites_nothing(knowledge
     refused("no-output", 2, knowledge.export, format="markdown")
     refused("cannot-write", 1, knowledge.export, output="nowhere/out.jsonl")
     refused("cannot-write", 1, knowledge.export, output="src")
+
+
+def test_a_lifetime_that_nobody_chose_is_not_exported(knowledge):
+    knowledge.add(id="a", title="A", text="Fades.", provenance=["cmd:x"], ttl_policy="decay")
+    knowledge.add(id="b", title="B", text="Fades then.", provenance=["cmd:x"], expires_ts="2026-04-01")
+    lines = [json.loads(line) for line in knowledge.export()["lines"]]
+    assert [line.get("expires_ts") for line in lines] == [None, "2026-04-01T00:00:00.000Z"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import threading
@@ -101,17 +102,19 @@ def refusal(call: Callable[..., Any], **arguments: Any) -> str:
 
 
 @contextmanager
-def promptly(seconds: int = 5) -> Iterator[None]:
-    """Fails a test that would otherwise read for ever."""
+def promptly(seconds: int = 5, memory: int = 2 << 30) -> Iterator[None]:
+    """Fails a test that would otherwise wait for ever, or read until nothing is left."""
 
     def give_up(*_: object) -> None:
         raise AssertionError(f"no answer within {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, give_up)
+    before, (soft, hard) = signal.signal(signal.SIGALRM, give_up), resource.getrlimit(resource.RLIMIT_AS)
     signal.alarm(seconds)
+    resource.setrlimit(resource.RLIMIT_AS, (memory, hard))
     try:
         yield
     finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
 
@@ -527,3 +530,20 @@ def test_what_stands_in_the_place_of_a_page_is_damage_that_is_left_and_holds_nob
 
     assert "is empty or cannot be read; it is left as it is" in warning
     assert os.path.samestat(os.lstat(page), before)
+
+
+@pytest.mark.parametrize("name", ["config.toml", ".gitattributes", "ledgers/evil", f"ledgers/{EVENTS}/2026-02"])
+def test_a_link_to_something_without_an_end_holds_nobody_up(repository, opened, knowledge, name):
+    add(knowledge, "ours")
+    (repository / ".decapod" / name).unlink(missing_ok=True)
+    (repository / ".decapod" / name).symlink_to("/dev/zero")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "A link")
+
+    with promptly():
+        assert knowledge.edit(id="ours", text="Changed.")["action"] == "edited"
+        assert opened.ledger.verify()["ok"]
+        opened.ledger.pack()
+        opened.doctor()
+        opened.init()
+    assert knowledge.get(id="ours")["content"] == "Changed."

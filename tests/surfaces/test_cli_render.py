@@ -182,7 +182,6 @@ RESULTS: list[tuple[str, dict[str, Any]]] = [
             "events": 1,
             "entries": 1,
             "digest": "ab12",
-            "markdown_written": 0,
             "problems": [PROBLEM],
         },
     ),

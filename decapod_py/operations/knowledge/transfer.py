@@ -349,7 +349,8 @@ def _exported(entry: Entry) -> dict[str, Any]:
         "merge_key": entry.merge_key,
         "claim_id": entry.claim_id,
         "ttl_policy": entry.ttl_policy,
-        "expires_ts": None if entry.expires is None else format_time(entry.expires),
+        # A lifetime that nobody chose stays the policy's, wherever the entry goes.
+        "expires_ts": None if entry.expires is None or entry.expires_by_default else format_time(entry.expires),
         "confidence": confidence(entry),
         "supersedes": list(entry.supersedes),
         "author": entry.author,
