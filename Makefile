@@ -3,12 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test lint types layers generated tests bench chaos generate clean
+.PHONY: help demo test lint types layers generated knowledge tests bench chaos generate clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      run the lifecycle in a scratch repository, narrated"
-	@echo "make test      lint, types, layers, generated files and all tests"
+	@echo "make test      lint, types, layers, generated files, our own knowledge and all tests"
 	@echo "make bench     measure, and write docs/benchmarks.md"
 	@echo "make chaos     kill a thousand writers and look for damage"
 	@echo "make generate  write schemas, reference and tables anew from the code"
@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/tour.sh
 
-test: lint types layers generated tests
+test: lint types layers generated knowledge tests
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -36,6 +36,10 @@ layers: $(STAMP)
 
 generated: $(STAMP)
 	$(BIN)/python -m decapod_py.surfaces.generate --check
+
+knowledge: $(STAMP)
+	$(BIN)/decapod ledger verify
+	$(BIN)/decapod rebuild --check
 
 tests: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "not slow"
