@@ -65,7 +65,7 @@ def markdown_path(entry_id: str, title: str, taken: Callable[[str], bool]) -> st
 
 
 def is_named_for(name: str, entry_id: str) -> bool:
-    """Whether a file name ends in the digest of this entry's id, and so can be no other entry's."""
+    """Whether a file name ends in the digest of this entry's id, and so is hardly another entry's."""
     stem, _, digest = name.removesuffix(".md").rpartition("-")
     known = sha256(entry_id.encode("utf-8", "surrogatepass")).hexdigest()
     return name.endswith(".md") and bool(stem) and len(digest) >= _DIGEST_LENGTHS[0] and known.startswith(digest)

@@ -23,9 +23,15 @@ def system_clock() -> int:
 
 def format_time(milliseconds: int) -> str:
     """RFC 3339 in UTC with milliseconds."""
-    seconds, rest = divmod(milliseconds, 1000)
-    moment = time.gmtime(seconds)
-    return f"{moment[0]:04}-{moment[1]:02}-{moment[2]:02}T{moment[3]:02}:{moment[4]:02}:{moment[5]:02}.{rest:03}Z"
+    day, rest = divmod(milliseconds, DAY)
+    seconds = rest // 1_000
+    return f"{_date(day)}T{seconds // 3_600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{rest % 1_000:03}Z"
+
+
+@lru_cache(maxsize=1_000)
+def _date(day: int) -> str:
+    moment = time.gmtime(day * 86_400)
+    return f"{moment[0]:04}-{moment[1]:02}-{moment[2]:02}"
 
 
 def parse_time(text: str) -> int:

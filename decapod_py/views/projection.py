@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from decapod_py.foundation.progress import Progress
 
-_BATCH = 2_000
+_BATCH = 500  # events at a time: what they hold fits a processor's cache, and larger batches are slower
 _KEYS = 500  # in one statement; every SQLite takes as many
 _BULK = 5_000  # from here on the index is worth tidying afterwards
 _BULK_CACHE = 64 << 10  # kB of pages: with the 2 MB that SQLite takes, each page is written many times over

@@ -153,12 +153,6 @@ class State:
         newest: str | None = self.connection.execute("SELECT max(event_id) FROM events").fetchone()[0]
         return newest
 
-    def event(self, event_id: str) -> Event | None:
-        row = self.connection.execute(
-            "SELECT segment, offset, length FROM events WHERE event_id = ? ORDER BY hash LIMIT 1", (event_id,)
-        ).fetchone()
-        return self._read([row])[0] if row else None
-
     def event_of_hash(self, identity: str) -> Event | None:
         try:
             digest = bytes.fromhex(identity)

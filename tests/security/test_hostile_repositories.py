@@ -242,6 +242,8 @@ def test_a_copy_without_its_text_never_hides_the_text(repository, opened, knowle
 
     assert knowledge.get(id="evil")["content"] == "Evil 1."
     assert b"Evil 1." in b"".join(markdown(repository).values())
+    knowledge.deprecate(id="evil")  # folds it again, from where its lines are known to be
+    assert knowledge.get(id="evil")["content"] == "Evil 1."
     opened.rebuild()
     assert knowledge.get(id="evil")["content"] == "Evil 1."
     verified = opened.ledger.verify()
