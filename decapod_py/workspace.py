@@ -7,12 +7,14 @@ write the Markdown. Reads catch up too, and on a read-only checkout they fold wh
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from decapod_py.domain.event import refuse_newer_format
 from decapod_py.foundation.clock import Clock, system_clock
 from decapod_py.foundation.errors import Call, Misused, Refused, refused_by_the_machine
 from decapod_py.foundation.faults import step
@@ -82,6 +84,10 @@ class Workspace:
         return os.path.join(self.root, FOLDER, "local")
 
     @property
+    def _config_path(self) -> str:
+        return os.path.join(self.root, FOLDER, "config.toml")
+
+    @property
     def database_path(self) -> str:
         return os.path.join(self.local, "knowledge.db")
 
@@ -92,7 +98,7 @@ class Workspace:
     @property
     def policy(self) -> Policy:
         """What config.toml says now: a server lives longer than a policy."""
-        now = stamp(os.path.join(self.root, FOLDER, "config.toml"))
+        now = stamp(self._config_path)
         if self._policy is None or self._policy[0] != now:
             self._policy = (now, _read_policy(self.root))
         return self._policy[1]
@@ -398,6 +404,9 @@ class Workspace:
         return pages.Pages(State(connection, self.ledgers), self.knowledge, self.local, self.repository)
 
     def _refuse_newer_data(self, connection: sqlite3.Connection) -> None:
+        # Without a TOML reader, which costs every question more than the question itself.
+        found = re.search(rb"^format\s*=\s*(\d+)", read_bytes(self._config_path) or b"", re.MULTILINE)
+        refuse_newer_format(int(found[1]) if found else 0)
         row = connection.execute(
             "SELECT segment, line, message FROM segment_problems WHERE code = 'newer-format' LIMIT 1"
         ).fetchone()

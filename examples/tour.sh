@@ -42,9 +42,10 @@ id=$(decapod knowledge search retries --json | python3 -c 'import json, sys; pri
 show decapod knowledge history "$id"
 
 say "A rule is promoted, not written: somebody else has to approve it."
-promotion=$(decapod knowledge promote --source-entry-id "$id" --evidence-ref file:src/client.py#L2-L5 \
-    --reason "Two outages came from retrying twice" --json | field event_id)
-decapod knowledge add --id procedural/retries --provenance "event:$promotion" || echo "(refused, as it should be)"
+show decapod knowledge promote --source-entry-id "$id" --evidence-ref file:src/client.py#L2-L5 \
+    --reason "Two outages came from retrying twice" --json | tee promotion.json
+promotion=$(tail -n 1 promotion.json | field event_id)
+show decapod knowledge add --id procedural/retries --provenance "event:$promotion" 2>&1 || echo "(refused, as it should be)"
 show decapod knowledge approve "$promotion" --actor grace
 show decapod knowledge add --id procedural/retries --provenance "event:$promotion"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from decapod_py.foundation.canonical import canonical, digest
 from decapod_py.foundation.clock import LATEST
+from decapod_py.foundation.errors import Refused
 from decapod_py.foundation.ids import is_ulid, ulid
 
 FORMAT = 1
@@ -34,6 +35,15 @@ class NewerFormat(BadLine):
     def __init__(self, version: int) -> None:
         super().__init__("newer-format", f"the event has format {version}; this program reads up to {FORMAT}")
         self.version = version
+
+
+def refuse_newer_format(version: int) -> None:
+    if version > FORMAT:
+        raise Refused(
+            "newer-data",
+            f"this repository's knowledge has format {version}; this program reads up to {FORMAT}",
+            "upgrade the package decapod-py",
+        )
 
 
 def seal(fields: Event, text: dict[str, Any], salt: str, shift: int = 0) -> Event:

@@ -34,8 +34,8 @@ def check_entry_id(text: str) -> str:
     components = text.split("/")
     if "" in components:
         raise _bad_id(text, "has an empty component")
-    if "." in components or ".." in components:
-        raise _bad_id(text, "has a component . or ..")
+    if ".." in text or "." in components:
+        raise _bad_id(text, "has .. in it, or a component that is a dot")
     if text.lower().startswith(_PROCEDURAL):
         return _PROCEDURAL + text[len(_PROCEDURAL) :]
     return text

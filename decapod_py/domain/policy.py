@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from decapod_py.domain.event import FORMAT
+from decapod_py.domain.event import FORMAT, refuse_newer_format
 from decapod_py.foundation.clock import DAY, parse_duration
-from decapod_py.foundation.errors import Misused, Refused
+from decapod_py.foundation.errors import Misused
 
 # What follows the scheme and its colon.
 SCHEMES = {
@@ -58,12 +58,7 @@ def read_policy(table: dict[str, Any], place: str) -> Policy:
     version = table.get("format", FORMAT)
     if not isinstance(version, int) or isinstance(version, bool):
         raise _wrong(place, "format must be a whole number")
-    if version > FORMAT:
-        raise Refused(
-            "newer-data",
-            f"this repository's knowledge has format {version}; this program reads up to {FORMAT}",
-            "upgrade the package decapod-py",
-        )
+    refuse_newer_format(version)
     _known_keys(table, ("format", "provenance", "promotion", "decay"), "", place)
     provenance = _table(table, "provenance", place)
     _known_keys(provenance, ("schemes",), "provenance", place)

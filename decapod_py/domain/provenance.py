@@ -37,7 +37,7 @@ def check_provenance(text: str, schemes: dict[str, str]) -> str:
     scheme, colon, rest = text.partition(":")
     scheme = scheme.lower()
     if not colon or scheme not in schemes:
-        raise _wrong(text, f"its scheme is none of {', '.join(schemes)}")
+        raise _wrong(text, f"its scheme is none of {', '.join(schemes)}", f"begin with one of {': '.join(schemes)}:")
     if scheme == "commit":
         rest = rest.lower()
     if not matches(schemes[scheme], rest, scheme):
@@ -107,7 +107,7 @@ def short_form(text: str) -> tuple[str, str]:
     return match[1], f"#L{match[2]}" + (f"-L{match[3]}" if match[3] else "")
 
 
-def _wrong(text: str, why: str) -> DecapodError:
+def _wrong(text: str, why: str, hint: str = f"write {_FORMS}") -> DecapodError:
     from decapod_py.domain.text import visible
 
-    return Misused("bad-provenance", f"{visible(text)!r} is no provenance: {why}", f"write {_FORMS}")
+    return Misused("bad-provenance", f"{visible(text)!r} is no provenance: {why}", hint)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from decapod_py.foundation.errors import DecapodError
 from decapod_py.workspace import FOLDER
 
 if TYPE_CHECKING:
     from decapod_py.operations.shapes import Problem
     from decapod_py.views.pages import Page
     from decapod_py.views.state import State
+    from decapod_py.workspace import Workspace
 
 _PAGES = {
     "missing": ("the file is not there", "decapod rebuild writes it again"),
@@ -21,6 +23,10 @@ _PAGES = {
         "resolve them in an editor, or restore the file",
     ),
     "damaged": ("the file is empty or cannot be read", "restore it with git, or remove it and run decapod rebuild"),
+    "orphaned": (
+        "the file names an entry that no event recorded",
+        "bring the ledgers back: git checkout -- .decapod/ledgers, or decapod ledger restore",
+    ),
     "unknown": ("no entry has this file, so it is not knowledge", "add it with decapod knowledge add --text-file"),
     "undeleted": ("the entry was deleted and its file is still there", "remove the file"),
 }
@@ -49,7 +55,15 @@ def ledger_problems(state: State) -> list[Problem]:
     )
     for ledger, count in gaps:
         message = f"{count} events that others build on are not here"
-        found.append(problem("gap", "warning", f"{FOLDER}/ledgers/{ledger}", message, "merge the branch that has them"))
+        found.append(
+            problem(
+                "gap",
+                "warning",
+                f"{FOLDER}/ledgers/{ledger}",
+                message,
+                "merge the branch that has them, or bring back deleted ledgers: git checkout -- .decapod",
+            )
+        )
     return found
 
 
@@ -58,6 +72,16 @@ def markdown_problems(pages: list[Page]) -> list[Problem]:
         problem(f"markdown-{page.state}", "warning", f"{FOLDER}/knowledge/{page.path}", *_PAGES[page.state])
         for page in pages
     ]
+
+
+def config_problems(workspace: Workspace) -> list[Problem]:
+    """What is wrong with the policy; commands that need it are refused until it is mended."""
+    try:
+        assert workspace.policy
+    except DecapodError as found:
+        hint = found.hint if isinstance(found.hint, str) else "mend the file"
+        return [problem(found.code, "error", f"{FOLDER}/config.toml", found.message, hint)]
+    return []
 
 
 def rule_problems(state: State) -> list[Problem]:

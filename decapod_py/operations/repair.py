@@ -9,7 +9,7 @@ from decapod_py.foundation.clock import DAY
 from decapod_py.foundation.files import read_bytes
 from decapod_py.foundation.ids import milliseconds_of
 from decapod_py.operations.catalogue import operation
-from decapod_py.operations.problems import ledger_problems, markdown_problems, problem, state_problems
+from decapod_py.operations.problems import config_problems, ledger_problems, markdown_problems, problem, state_problems
 from decapod_py.storage import database, git, kept, segments
 from decapod_py.views import pages, projection, search
 from decapod_py.views.state import State
@@ -114,6 +114,7 @@ def doctor(workspace: Workspace, request: Doctor) -> Diagnosis:
     if request.fix:
         fixed = _fix(workspace)
     problems = [
+        *config_problems(workspace),
         *_git_problems(workspace),
         *_check(workspace)["problems"],
         *state_problems(workspace.state()),
@@ -150,7 +151,9 @@ def _git_problems(workspace: Workspace) -> list[Problem]:
         if rule:
             message = f"git ignores the ledgers: {rule.split(chr(9))[0]}"
             found.append(
-                problem("git-ignores", "error", f"{FOLDER}/ledgers", message, f"add !/{FOLDER}/ after that rule")
+                problem(
+                    "git-ignores", "error", f"{FOLDER}/ledgers", message, f"add !/{FOLDER}/ and !/{FOLDER}/** after it"
+                )
             )
         tracked = git.ask(workspace.root, "ls-files", "--", f"{FOLDER}/local")
         if tracked:

@@ -274,7 +274,9 @@ class Import(Request):
 class Export(Request):
     format: Annotated[Literal["jsonl", "markdown"], Field(description="JSON lines, or a folder of Markdown")] = "jsonl"
     output: Annotated[
-        str | None, Cli(metavar="PATH"), Field(description="File or folder (default for jsonl: standard output)")
+        str | None,
+        Cli(metavar="PATH"),
+        Field(description="File or folder (default: standard output, or the folder knowledge-export)"),
     ] = None
     status: Annotated[
         Literal["active", "superseded", "deprecated", "stale", "any"], Field(description="Only this status")

@@ -34,14 +34,16 @@ def init(workspace: Workspace, request: Init) -> Initialised:
     It never touches a file it did not make, and running it again changes nothing.
     """
     repository = git.find_repository(workspace.directory)
-    root = repository.worktree if repository else workspace.directory
+    root = repository.worktree if repository else _top_of_a_plain_directory(workspace)
     if repository:
         _refuse_ignored(root)
+    elif git.is_bare(root):
+        raise Refused("bare", f"{root} is a bare repository: nobody works in it", "clone it and run decapod init there")
     if os.path.lexists(os.path.join(root, FOLDER)) and not os.path.isdir(os.path.join(root, FOLDER)):
         raise Refused("in-the-way", f"{FOLDER} is a file here", "move it away")
     refuse_links(root)
     make_local(os.path.join(root, FOLDER, "local"))
-    made = [path for path in _wanted(root) if _make(root, path)]
+    made = [path for path, content in _wanted().items() if _make(root, path, content)]
     add = f"git add {FOLDER}"
     return {
         "root": root,
@@ -51,7 +53,15 @@ def init(workspace: Workspace, request: Init) -> Initialised:
     }
 
 
-def _wanted(root: str) -> dict[str, str | None]:
+def _top_of_a_plain_directory(workspace: Workspace) -> str:
+    """The workspace around this directory, if there is one: a second one inside would hide it."""
+    try:
+        return workspace.root
+    except Refused:
+        return workspace.directory
+
+
+def _wanted() -> dict[str, str | None]:
     return {
         f"{FOLDER}/config.toml": CONFIG_TOML,
         f"{FOLDER}/.gitattributes": _GIT_ATTRIBUTES,
@@ -60,11 +70,10 @@ def _wanted(root: str) -> dict[str, str | None]:
     }
 
 
-def _make(root: str, path: str) -> bool:
+def _make(root: str, path: str, content: str | None) -> bool:
     full = os.path.join(root, path)
     if os.path.lexists(full.rstrip("/")):
         return False
-    content = _wanted(root)[path]
     if content is None:
         os.makedirs(full)
         return True
@@ -89,7 +98,7 @@ def _refuse_ignored(root: str) -> None:
             raise Refused(
                 "git-ignores",
                 f"git ignores {path}: {rule.split(chr(9))[0]}",
-                f"remove that rule, or add !/{FOLDER}/ after it",
+                f"remove that rule, or add the lines !/{FOLDER}/ and !/{FOLDER}/** after it",
             )
 
 
@@ -104,20 +113,28 @@ def uninstall(workspace: Workspace, request: Uninstall) -> Uninstalled:
             f"{unsaved[0]} and {len(unsaved) - 1} more are not committed"
             if len(unsaved) > 1
             else f"{unsaved[0]} is not committed",
-            "commit it first, so that nothing is lost",
+            "commit it first, so that nothing is lost"
+            if workspace.repository
+            else f"there is no git here to keep it; to lose it, remove {FOLDER} by hand",
         )
     swept = _swept(workspace)
     if swept:
         raise Refused(
-            "unsaved", f"{len(swept)} kept segments are in no commit, such as {swept[0]}", Call("ledger.restore")
+            "unsaved", f"what {swept[0]} held is in no commit and not among the ledgers", Call("ledger.restore")
         )
     workspace.close()
     target = FOLDER if request.everything else f"{FOLDER}/local"
-    if os.path.isdir(os.path.join(root, target)):
+    removed = os.path.isdir(os.path.join(root, target))
+    if removed:
         shutil.rmtree(os.path.join(root, target))
-    kept = [] if request.everything else [f"{FOLDER}/ledgers/", f"{FOLDER}/knowledge/", f"{FOLDER}/config.toml"]
-    follow = [f"git rm -r {FOLDER} && git commit"] if not request.everything else [f"git commit -am 'Remove {FOLDER}'"]
-    return {"removed": [f"{target}/"], "kept": kept, "next": follow}
+    kept = [] if request.everything else list(_wanted())
+    if workspace.repository is None:
+        follow = f"rm -r {FOLDER}"
+    elif request.everything:
+        follow = f"git commit -am 'Remove {FOLDER}'"
+    else:
+        follow = f"git rm -r {FOLDER} && git commit"
+    return {"removed": [f"{target}/"] if removed else [], "kept": kept, "next": [follow]}
 
 
 def _uncommitted(workspace: Workspace) -> list[str]:

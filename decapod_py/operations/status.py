@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from decapod_py import __version__
 from decapod_py.operations.catalogue import operation
-from decapod_py.operations.problems import ledger_problems, markdown_problems, state_problems
+from decapod_py.operations.problems import config_problems, ledger_problems, markdown_problems, state_problems
 
 if TYPE_CHECKING:
     from decapod_py.operations.requests import Nothing
@@ -38,7 +38,12 @@ def status(workspace: Workspace, request: Nothing) -> StatusShape:
         "proposals": sum(promotion.state == "proposed" for promotion in state.promotions()),
         "expired": state.count("entries", "status = 'active' AND expires <= ?", (workspace.clock(),)),
         "markdown": _counted([page.state for page in unlike]),
-        "problems": [*ledger_problems(state), *markdown_problems(unlike), *state_problems(state)],
+        "problems": [
+            *ledger_problems(state),
+            *markdown_problems(unlike),
+            *state_problems(state),
+            *config_problems(workspace),
+        ],
     }
 
 

@@ -123,6 +123,7 @@ def _connect(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, timeout=30)
     _choose_journal(connection)
     connection.execute("PRAGMA synchronous=NORMAL")  # the ledger is the truth; a lost row is folded again
+    connection.execute("PRAGMA wal_autocheckpoint=4000")  # pages; each time a writer waits for the disk
     return connection
 
 

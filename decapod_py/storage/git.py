@@ -60,6 +60,11 @@ def position(repository: Repository | None) -> str:
     return repr((head, target, stamp(os.path.join(repository.git_dir, "index"))))
 
 
+def is_bare(directory: str) -> bool:
+    """Whether the directory itself is a git directory."""
+    return all(os.path.exists(os.path.join(directory, name)) for name in ("HEAD", "objects", "refs"))
+
+
 def is_at_work(repository: Repository | None) -> bool:
     """Whether git is in the middle of changing index or working tree: it may have read what is about to change."""
     return repository is not None and os.path.exists(os.path.join(repository.git_dir, "index.lock"))

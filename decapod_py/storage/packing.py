@@ -42,16 +42,21 @@ def _small_beside_the_whole(found: dict[str, Sizes]) -> list[str]:
     return sorted(paths)
 
 
-def join(ledgers: str, scratch: str, groups: dict[str, list[str]]) -> list[str]:
+def join(ledgers: str, local: str, groups: dict[str, list[str]]) -> list[str]:
     """Writes each joined segment whole before its parts go: a crash leaves copies, and copies are dropped by hash."""
     written = []
     for month, paths in groups.items():
         events: dict[str, Event] = {}
         for path in paths:
-            events.update((line.event["hash"], line.event) for line in segments.read(ledgers, path) if line.event)
-        lines = [to_line(event) for event in sorted(events.values(), key=order)]
-        target = f"{month}/{_name(sorted(events.values(), key=order), lines)}.jsonl"
-        write_whole(os.path.join(ledgers, target), b"".join(lines), scratch=scratch)
+            for line in segments.read(ledgers, path):
+                # Of two copies the one that has its text: text lies outside the hash.
+                if line.event and ("text" in line.event or line.event["hash"] not in events):
+                    events[line.event["hash"]] = line.event
+        ordered = sorted(events.values(), key=order)
+        lines = [to_line(event) for event in ordered]
+        target = f"{month}/{_name(ordered, lines)}.jsonl"
+        write_whole(os.path.join(ledgers, target), b"".join(lines), scratch=local)
+        segments.keep(ledgers, os.path.join(local, "kept"), target)
         written.append(target)
         step("segments-joined")
         for path in paths:

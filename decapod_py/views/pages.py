@@ -238,15 +238,19 @@ def _unlike(pages: Pages, known: dict[str, str]) -> list[Page]:
 
 
 def _strangers(pages: Pages) -> list[Page]:
-    """Markdown that no entry has: somebody put it there, and it is not knowledge yet."""
+    """Markdown that no entry has: one that names an id has lost its events, any other is not knowledge yet."""
     ours = {path for (path,) in pages.state.connection.execute("SELECT path FROM entries")}
     found = []
     for folder, _, files in os.walk(pages.knowledge):
         inner = os.path.relpath(folder, pages.knowledge).replace(os.sep, "/")
         prefix = "" if inner == "." else f"{inner}/"
         paths = [prefix + name for name in files if name.endswith(".md")]
-        found += [Page(path, "", "unknown") for path in paths if path not in ours]
+        found += [Page(path, "", _claim(pages, path)) for path in paths if path not in ours]
     return sorted(found)
+
+
+def _claim(pages: Pages, path: str) -> str:
+    return "orphaned" if (_read(pages.file(path)) or b"").startswith(b"---\nid: ") else "unknown"
 
 
 def recorded_states(state: State, entry_id: str) -> Recorded:

@@ -120,7 +120,7 @@ def test_every_path_is_safe_on_every_file_system(entry_id: str, title: str):
         assert not re.search(r'[\x00-\x20\x7f"*:<>?\\|A-Z]', component)
 
 
-@pytest.mark.parametrize("entry_id", ["a", "A.b_c-d/e", ULID, "x" * 200, "procedural", "...", "a/.b"])
+@pytest.mark.parametrize("entry_id", ["a", "A.b_c-d/e", ULID, "x" * 200, "procedural", "a/.b"])
 def test_a_good_id_is_stored_as_it_was_given(entry_id: str):
     assert check_entry_id(entry_id) == entry_id
 

@@ -249,7 +249,7 @@ def test_an_id_that_could_not_be_one_is_refused(knowledge, refused, entry_id):
     refused("bad-id", 2, add, knowledge=knowledge, id=entry_id)
 
 
-@pytest.mark.parametrize("entry_id", ["a", "A.b_c-d/e", "...", "-x", "CON", "a.md", "x" * 200])
+@pytest.mark.parametrize("entry_id", ["a", "A.b_c-d/e", "-x", "CON", "a.md", "x" * 200])
 def test_letters_digits_dots_hyphens_and_folders_make_an_id(knowledge, entry_id):
     assert add(knowledge, id=entry_id)["id"] == knowledge.get(id=entry_id)["id"] == entry_id
 
@@ -514,3 +514,8 @@ def test_no_absolute_path_is_stored(knowledge, repository):
     assert knowledge.get(id="a")["provenances"] == ["file:src/a.py#L3"]
     stored = b"".join(path.read_bytes() for path in (repository / ".decapod" / "ledgers").rglob("*.jsonl"))
     assert str(repository).encode() not in stored
+
+
+@pytest.mark.parametrize("source", ["src/a.py:x", "src/a.py:3-", "src/a.py:L3-L9", "src/a.py:3:4"])
+def test_a_source_with_something_else_than_lines_is_misuse(refused, knowledge, source):
+    refused("bad-provenance", 2, knowledge.add, note="x", sources=[source])

@@ -164,7 +164,7 @@ def test_doctor_explains_what_git_does_wrong(opened, repository):
     problems = {problem["code"]: problem["fix"] for problem in opened.doctor()["problems"]}
 
     assert problems == {
-        "git-ignores": "add !/.decapod/ after that rule",
+        "git-ignores": "add !/.decapod/ and !/.decapod/** after it",
         "local-tracked": "git rm -r --cached .decapod/local",
         "no-gitattributes": "decapod init",
     }
@@ -187,3 +187,14 @@ def test_a_clash_a_divergence_and_a_bad_line_are_open_questions(opened, knowledg
     assert codes(opened.doctor()) == ["not-json"]
     rebuilt = opened.rebuild()
     assert (rebuilt["ok"], codes(rebuilt)) == (False, ["not-json"])
+
+
+def test_markdown_whose_events_are_gone_is_no_proof(opened, knowledge, repository):
+    knowledge.get(id="a")
+    for segment in (repository / ".decapod" / "ledgers").rglob("*.jsonl"):
+        segment.unlink()
+
+    checked = opened.rebuild(check=True)
+
+    assert checked["ok"] is False
+    assert {found["code"] for found in checked["problems"]} == {"markdown-orphaned"}

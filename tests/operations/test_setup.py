@@ -112,7 +112,7 @@ def test_init_is_refused_when_git_ignores_what_must_be_shared(bare, rule):
 
     assert error.code == "git-ignores"
     assert f".gitignore:1:{rule}" in error.message
-    assert error.hint == "remove that rule, or add !/.decapod/ after it"
+    assert error.hint == "remove that rule, or add the lines !/.decapod/ and !/.decapod/** after it"
 
 
 def test_a_rule_that_is_taken_back_is_no_hindrance(bare):
@@ -147,13 +147,39 @@ def test_without_init_every_question_says_what_to_do(tmp_path):
 
 
 @pytest.mark.parametrize("config", ["format = 2\n", "format = 2\nfuture = true\n"])
-def test_a_policy_of_a_newer_format_is_refused_with_what_is_needed(knowledge, refused, repository, config):
+def test_a_policy_of_a_newer_format_is_refused_with_what_is_needed(knowledge, repository, config):
     (repository / ".decapod" / "config.toml").write_text(config)
 
-    error = refused("newer-data", 1, knowledge.add, title="T", text="x", provenance=["cmd:x"])
+    for call in (lambda: knowledge.add(title="T", text="x", provenance=["cmd:x"]), lambda: knowledge.search(query="x")):
+        with pytest.raises(DecapodError) as refusal:
+            call()
+        assert (refusal.value.code, refusal.value.message, refusal.value.hint) == (
+            "newer-data",
+            "this repository's knowledge has format 2; this program reads up to 1",
+            "upgrade the package decapod-py",
+        )
+    assert list((repository / ".decapod" / "ledgers").rglob("*.jsonl")) == []
 
-    assert error.message == "this repository's knowledge has format 2; this program reads up to 1"
-    assert error.hint == "upgrade the package decapod-py"
+
+def test_a_policy_that_cannot_be_read_is_a_problem_that_status_and_doctor_name(opened, repository):
+    (repository / ".decapod" / "config.toml").write_text("[provnance]\n")
+
+    problems = [
+        found for found in opened.status()["problems"] + opened.doctor()["problems"] if found["code"] == "bad-config"
+    ]
+
+    assert [found["fix"] for found in problems] == ["did you mean 'provenance'?"] * 2
+
+
+def test_a_bare_repository_and_a_folder_inside_a_plain_workspace_get_none_of_their_own(tmp_path):
+    git(tmp_path, "init", "-q", "--bare", "bare.git")
+    with pytest.raises(DecapodError) as refusal:
+        init(tmp_path / "bare.git")
+    assert refusal.value.code == "bare"
+
+    (tmp_path / "plain" / "inner").mkdir(parents=True)
+    init(tmp_path / "plain")
+    assert init(tmp_path / "plain" / "inner")["made"] == []
 
 
 def test_uninstall_takes_what_is_local_and_leaves_what_is_in_git(opened, knowledge, repository):
@@ -162,7 +188,7 @@ def test_uninstall_takes_what_is_local_and_leaves_what_is_in_git(opened, knowled
 
     assert opened.uninstall() == {
         "removed": [".decapod/local/"],
-        "kept": [".decapod/ledgers/", ".decapod/knowledge/", ".decapod/config.toml"],
+        "kept": [".decapod/config.toml", ".decapod/.gitattributes", ".decapod/ledgers/", ".decapod/knowledge/"],
         "next": ["git rm -r .decapod && git commit"],
     }
     assert not (repository / ".decapod" / "local").exists()

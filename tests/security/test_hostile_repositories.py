@@ -154,7 +154,7 @@ def test_a_file_under_an_earlier_path_stays_when_somebody_edited_it(repository, 
 
     assert file.read_bytes() == mine
     assert set(markdown(repository)) == {path_for("evil", "later"), path_for("evil", "earlier")}
-    assert opened.status()["markdown"] == {"unknown": 1}
+    assert opened.status()["markdown"] == {"orphaned": 1}
 
 
 def test_a_file_that_stands_at_the_path_of_a_first_version_is_not_overwritten(repository, opened, knowledge):

@@ -133,10 +133,11 @@ def decide(
 def _refuse_taken(state: State, entry_id: str) -> None:
     taken = state.entry(entry_id)
     if taken:
-        word = "was deleted" if taken.status == "deleted" else "exists"
+        if taken.status == "deleted":
+            raise Refused("id-taken", f"the id {entry_id} was used by an entry that was deleted", "choose another id")
         raise Refused(
             "id-taken",
-            f"the id {entry_id} is taken: an entry of that id {word}",
+            f"the id {entry_id} is taken: an entry of that id exists",
             Call("knowledge.edit", {"id": entry_id}),
         )
 

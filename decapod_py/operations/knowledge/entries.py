@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from decapod_py.domain.naming import check_entry_id
-from decapod_py.domain.text import has_surrogates
+from decapod_py.domain.text import has_surrogates, visible
 from decapod_py.foundation.clock import format_time, parse_time
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.foundation.ids import is_ulid
@@ -41,7 +41,7 @@ def find_entry(state: State, given: str) -> Entry:
         return found
     if len(close) > 1:
         raise Refused("ambiguous-id", f"{given!r} begins more than one id: {', '.join(close)}", "give more of the id")
-    raise Refused("not-found", f"there is no entry {given!r}", Call("knowledge.list"))
+    raise Refused("not-found", f"there is no entry {given!r}", Call("knowledge.search", {"query": given}))
 
 
 def find_living_entry(state: State, given: str) -> Entry:
@@ -92,6 +92,10 @@ def _from_source(workspace: Workspace, source: str, schemes: dict[str, str]) -> 
     if source.partition(":")[0] in schemes:
         return source
     path, fragment = short_form(source)
+    if ":" in path and not os.path.exists(os.path.join(workspace.directory, path)):
+        raise Misused(
+            "bad-provenance", f"{visible(source)!r} is no file and no range of lines", "write PATH, PATH:3 or PATH:3-9"
+        )
     here = os.path.relpath(os.path.join(workspace.directory, path), workspace.root)
     if not os.path.exists(os.path.join(workspace.root, here)) and os.path.exists(os.path.join(workspace.root, path)):
         here = path

@@ -214,6 +214,8 @@ def settle(workspace: Workspace, request: Settle) -> Changed:
     with workspace.writing() as writer:
         scope = check_label(request.scope, "scope") if request.scope is not None else ROOT_SCOPE
         holders = writer.state.holders(request.target, scope)
+        if len(holders) == 1 and not writer.state.entry(request.target):
+            raise Refused("nothing-to-settle", f"only {holders[0].id} holds the merge key {request.target!r}")
         if len(holders) > 1:
             entry, authored, replaced = _settled_key(holders, request.keep)
         else:

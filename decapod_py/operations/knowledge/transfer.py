@@ -320,8 +320,7 @@ def _cannot_write(output: str, problem: OSError | ValueError) -> Refused:
 def _export_markdown(workspace: Workspace, entries: Iterator[Entry], output: str | None) -> Exported:
     from decapod_py.views.markdown import render_entry
 
-    if output is None:
-        raise Misused("no-output", "a folder of Markdown needs a place", "add --output FOLDER")
+    output = output or "knowledge-export"
     folder = os.path.join(workspace.directory, output)
     if os.path.isdir(folder) and os.listdir(folder):
         raise Refused("not-empty", f"{output} is not empty: nothing there is overwritten", "name a new folder")

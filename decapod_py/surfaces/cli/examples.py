@@ -73,6 +73,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "rebuild": ("decapod rebuild --check",),
     "doctor": ("decapod doctor", "decapod doctor --fix"),
     "schema": ("decapod schema knowledge.add",),
-    "mcp": ("claude mcp add decapod -- decapod mcp", "decapod mcp --toolset all --actor agent:reviewer"),
+    "mcp": ("decapod mcp", "decapod mcp --toolset all --actor agent:reviewer"),
     "completion": ('eval "$(decapod completion bash)"', "decapod completion fish | source"),
 }

@@ -249,7 +249,7 @@ def _imported(result: Result) -> Lines:
     for bad in result["bad"]:
         yield f"line {bad['line']}: {one_line(bad['message'])} [{one_line(bad['code'])}]"
     if result["bad"] and not result["ok"]:
-        yield "correct these lines, or import the good ones with --keep-going"
+        yield "correct these lines and import again"
 
 
 def _exported(result: Result) -> Lines:
@@ -287,12 +287,18 @@ def _restored(result: Result) -> Lines:
     verb = "would be restored" if result["dry_run"] else "restored"
     yield f"{quantity(len(result['restored']), 'segment')} {verb}, {len(result['left'])} left alone"
     yield from (f"  {one_line(path)}" for path in result["restored"])
+    if result["left"]:
+        yield "git has what is left alone: check out its branch or stash, or run git checkout -- .decapod"
 
 
 def _packed(result: Result) -> Lines:
     verb = "would be joined" if result["dry_run"] else "joined"
     yield f"{quantity(result['joined'], 'segment')} {verb} into {len(result['written'])}"
     yield from (f"  {one_line(path)}" for path in result["written"])
+    if not result["joined"]:
+        yield "only committed segments are joined, and none that would be half of the result"
+    elif not result["dry_run"]:
+        yield "next: git add -A .decapod && git commit"
 
 
 def _initialised(result: Result) -> Lines:
@@ -337,7 +343,7 @@ def status_steps(result: Result) -> Lines:
     if result["diverged"]:
         yield f"next: decapod knowledge history {one_line(result['diverged'][0])}, then settle it"
     if result["clashes"]:
-        yield f"next: decapod knowledge settle {one_line(result['clashes'][0])} --keep ID"
+        yield "next: decapod knowledge settle KEY --keep ID"
     if result["expired"]:
         yield "next: decapod knowledge decay --dry-run"
     if result["problems"]:
