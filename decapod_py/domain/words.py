@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from binascii import crc32
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice, pairwise
 from typing import NamedTuple
@@ -52,7 +52,6 @@ SKETCH_SIZE = 4
 _STOP_BYTES = frozenset(word.encode() for word in STOP_WORDS)
 _ONLY_WORDS = bytes(code if code > 127 or chr(code).isalnum() else 32 for code in range(256))
 
-_LETTER = r"[^\W_\u0900-\U0010ffff]"  # of a word, as far as a snippet has to know
 _BLANKS = r"[\s\x00-\x1f\x7f-\x9f]+"
 _ENDING = r"(?:ations?|ments?|ness|ings?|ied|ies|ions?|ed|ers?|es|ly|al|s|e|y)$"
 _MAX_MATCHES = 1_000  # of a snippet's terms in one text
@@ -249,22 +248,19 @@ def _rough_stems(terms: Sequence[str]) -> list[str]:
 
 
 def _rough_stem(word: str) -> str:
-    """A pattern for the words that search takes for the same, or nearly so."""
+    """The beginning of the words that search takes for the same, or nearly so; a short word stands for itself alone."""
     if _has_run(word):
-        return re.escape(word)
+        return word
     stem = _pattern(_ENDING).sub("", word)
     if len(stem) < 3:
-        return rf"(?<!{_LETTER}){word}(?!{_LETTER})"
+        return word
     doubled = len(stem) > 3 and stem[-1] == stem[-2]
-    return rf"(?<!{_LETTER}){stem[:-1] if doubled else stem}{_LETTER}*"
+    return stem[:-1] if doubled else stem
 
 
 def _densest(text: str, stems: list[str], width: int) -> tuple[int, int]:
     """Where the window with most different terms, then most matches, starts and ends; the first of equals."""
-    if not stems:
-        return 0, 0
-    found = re.finditer("|".join(f"({stem})" for stem in stems), text)
-    matches = [(match.start(), match.end(), match.lastindex) for match in islice(found, _MAX_MATCHES)]
+    matches = list(islice(_matches(text, stems), _MAX_MATCHES))
     best, window = (0, 0), (0, 0)
     last = 0
     for first, (start, _, _) in enumerate(matches):
@@ -272,10 +268,26 @@ def _densest(text: str, stems: list[str], width: int) -> tuple[int, int]:
         while last + 1 < len(matches) and matches[last + 1][1] - start <= width:
             last += 1
         inside = matches[first : last + 1]
-        weight = (len({term for _, _, term in inside}), len(inside))
+        weight = (len({stem for _, _, stem in inside}), len(inside))
         if weight > best:
             best, window = weight, (start, matches[last][1])
     return window
+
+
+def _matches(text: str, stems: list[str]) -> Iterator[tuple[int, int, str]]:
+    """Where words that begin like a stem start and end. One pattern for all queries: compiling one takes longer."""
+    for match in _pattern(_ANY_WORD).finditer(text):
+        word = match[0]
+        for stem in stems:
+            place = 0 if word.isascii() else word.find(stem)  # no blanks part the words of some scripts
+            if place < 0 or not word.startswith(stem, place) or (len(stem) < 3 and word.isascii() and word != stem):
+                continue
+            end = match.end() if word.isascii() else match.start() + place + len(stem)
+            yield match.start() + place, end, stem
+            break
+
+
+_ANY_WORD = r"[^\s!-/:-@\[-`{-~]+"  # marks of Thai and others belong to their word, and are no letters to `re`
 
 
 def _cut(text: str, start: int, end: int, width: int) -> str:
