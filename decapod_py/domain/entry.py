@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from hashlib import sha256
+from typing import NamedTuple
+
+from decapod_py.foundation.canonical import canonical
 
 STATUSES = ("active", "superseded", "deprecated", "stale")
 ROOT_SCOPE = "root"
@@ -54,9 +57,9 @@ class Entry(NamedTuple):
         """The status as a reader sees it: what has expired is stale, even before a decay run says so."""
         return "stale" if self.status == "active" and self.expired(now) else self.status
 
-    def as_json(self) -> dict[str, Any]:
-        """The canonical form the state digest is made of."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in self._asdict().items()}
+    def digest(self) -> bytes:
+        """A word for this state: the state digest of a workspace is made of them."""
+        return sha256(canonical(list(self))).digest()
 
 
 def is_procedural(entry_id: str) -> bool:

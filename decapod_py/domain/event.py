@@ -71,20 +71,18 @@ def _filler(event: Event, text: dict[str, Any], shift: int) -> str:
     Blocks are counted from the beginning of a line, so a Markdown file and the segments that hold its text, or two
     versions of one text, share blocks only where they begin at the same place: a file at 0, each version at another.
     """
-    draft = {**event, "text_sha256": "0" * 64, "hash": "0" * 64, "text": {**text, "_": ""}}
-    line = canonical(draft)
-    begin = line.index(_CONTENT) + len(_CONTENT)
+    before = {name: value for name, value in event.items() if name < "text"}
+    begin = len(canonical({**before, "hash": "0" * 64})) + len(',"text":{"_":"","content":"') - 1
     wanted = 1 + shift % (_BLOCK - 1)
     if (wanted + _before_longest_line(text["content"])) % _BLOCK == 0:
         wanted = 1 + wanted % (_BLOCK - 1)
     return "0" * ((wanted - begin) % _BLOCK)
 
 
-_CONTENT = b'"content":"'
-
-
 def _before_longest_line(content: str) -> int:
     """How many bytes of the encoded content stand before its longest line, which is a block of its own in Markdown."""
+    if "\n" not in content:
+        return 0
     longest = max(content.split("\n"), key=len)
     return len(canonical(content[: content.index(longest)])) - 2
 

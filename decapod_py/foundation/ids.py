@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_ULID = re.compile(f"[0-7][{_ALPHABET}]{{25}}")
 _VALUES = {letter: value for value, letter in enumerate(_ALPHABET)}
 
 
@@ -23,4 +25,4 @@ def milliseconds_of(identifier: str) -> int:
 
 
 def is_ulid(text: str) -> bool:
-    return len(text) == 26 and text[0] in "01234567" and all(letter in _VALUES for letter in text)
+    return _ULID.fullmatch(text) is not None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decapod_py.domain import words
@@ -27,7 +26,6 @@ from decapod_py.domain.fold import (
     texts,
     versions_of,
 )
-from decapod_py.foundation.canonical import canonical
 from decapod_py.storage import segments
 from decapod_py.storage.segments import Segment
 from decapod_py.views import search
@@ -241,7 +239,7 @@ def _write_entries(connection: Connection, folded: list[tuple[str, Entry | None,
             continue
         # Before the comparison: a version in the middle may come or go and leave the entry as it was.
         _note_promotion_uses(connection, entry, events, known is not None)
-        digest = sha256(canonical(entry.as_json())).digest()
+        digest = entry.digest()
         if known and known[1] == digest:
             continue
         notes.append((entry.path, entry_id))

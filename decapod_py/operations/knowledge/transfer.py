@@ -68,50 +68,37 @@ def import_(workspace: Workspace, request: Import) -> Imported:
     result: Imported = {"ok": True, "dry_run": request.dry_run, "read": 0, "added": 0, "unchanged": 0, "bad": []}
     actor = workspace.actor(request.actor)
     with _opened(workspace, request.file) as file:
-        good, superseded = _check(workspace, file, result)
-        if result["bad"] and not request.keep_going:
-            result["ok"] = False
-            return result
-        if request.dry_run:
-            result["added"] = good - result["unchanged"]
-        else:
-            result["unchanged"] = 0
-            file.seek(0)
-            _write(workspace, actor, file, good, superseded, result)
+        rows, superseded = _check(workspace, file, result)
+    if result["bad"] and not request.keep_going:
+        result["ok"] = False
+        return result
+    if request.dry_run:
+        result["added"] = len(rows) - result["unchanged"]
+    else:
+        result["unchanged"] = 0
+        _write(workspace, actor, rows, superseded, result)
     result["ok"] = not result["bad"]
     return result
 
 
 def _opened(workspace: Workspace, name: str) -> IO[bytes]:
-    """The lines to read, twice: a stream is kept in a temp file."""
     if name == "-":
-        return _spooled(sys.stdin.buffer)
+        return sys.stdin.buffer
     try:
-        file = open(os.path.join(workspace.directory, name), "rb")  # noqa: SIM115  (the caller closes it)
+        return open(os.path.join(workspace.directory, name), "rb")
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or problem
         raise Misused("no-file", f"{name!r} cannot be read: {reason}") from None
-    return file if file.seekable() else _spooled(file)
 
 
-def _spooled(stream: IO[bytes]) -> IO[bytes]:
-    import shutil
-    import tempfile
-
-    spool = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
-    shutil.copyfileobj(stream, spool)
-    spool.seek(0)
-    return spool
-
-
-def _check(workspace: Workspace, file: IO[bytes], result: Imported) -> tuple[int, frozenset[str]]:
-    """Looks at every line and reports each bad one; returns how many are good and which ids are superseded."""
+def _check(workspace: Workspace, file: IO[bytes], result: Imported) -> tuple[list[Row], frozenset[str]]:
+    """Looks at every line and reports each bad one; returns the good ones and which ids come superseded."""
     state = workspace.state()
     ids: set[str] = set()
     keys: set[tuple[str, str]] = set()
     promotions: set[str] = set()
     superseded: set[str] = set()
-    good = 0
+    good: list[Row] = []
     for number, line in _lines(file):
         result["read"] += 1
         try:
@@ -123,7 +110,7 @@ def _check(workspace: Workspace, file: IO[bytes], result: Imported) -> tuple[int
                 _refuse_unpromoted(workspace, state, row, promotions)
             elif row.entry_id and row.status == "superseded":
                 superseded.add(row.entry_id)
-            good += 1
+            good.append(row)
         except DecapodError as problem:
             result["bad"].append({"line": number, "code": problem.code, "message": problem.message})
         if not number % 500:
@@ -131,30 +118,24 @@ def _check(workspace: Workspace, file: IO[bytes], result: Imported) -> tuple[int
     return good, frozenset(superseded)
 
 
-def _write(
-    workspace: Workspace, actor: str, file: IO[bytes], total: int, superseded: frozenset[str], result: Imported
-) -> None:
-    refused = {bad["line"] for bad in result["bad"]}
-    lines = ((number, line) for number, line in _lines(file) if number not in refused)
-    done = 0
-    while batch := [pair for _, pair in zip(range(_BATCH), lines, strict=False)]:
+def _write(workspace: Workspace, actor: str, rows: list[Row], superseded: frozenset[str], result: Imported) -> None:
+    for start in range(0, len(rows), _BATCH):
+        batch = rows[start : start + _BATCH]
         with workspace.writing() as writer:
             drafts: list[Draft] = []
             paths: set[str] = set()  # of drafts that the state does not have yet
-            for number, line in batch:
+            for row in batch:
                 try:
-                    row = _row(workspace, number, line)
                     if _is_unchanged(writer.state, row):
                         result["unchanged"] += 1
                     else:
                         drafts.append(_draft(workspace, writer, row, superseded, paths))
                 except DecapodError as problem:  # somebody was faster since the lines were checked
-                    result["bad"].append({"line": number, "code": problem.code, "message": problem.message})
+                    result["bad"].append({"line": row.number, "code": problem.code, "message": problem.message})
             if drafts:
                 writer.append_many(actor, drafts)
         result["added"] += len(drafts)
-        done += len(batch)
-        workspace.progress("importing", done, total)
+        workspace.progress("importing", start + len(batch), len(rows))
 
 
 def _draft(workspace: Workspace, writer: Writer, row: Row, superseded: frozenset[str], paths: set[str]) -> Draft:
