@@ -319,7 +319,7 @@ def test_people_take_a_rule_out_of_use_and_agents_do_not(knowledge, as_agent, re
 def test_a_corrupt_line_in_the_promotions_blocks_no_other_promotion(knowledge, opened, repository):
     promotion = promote(knowledge)["event_id"]
     month = repository / ".decapod" / "ledgers" / "knowledge.promotions" / "2026-03"
-    (month / f"{promotion[:-1]}0.jsonl").write_text("not an event\n")
+    (month / f"{'0' * 26}.jsonl").write_text("not an event\n")
 
     assert rule(knowledge, promotion)["action"] == "inserted"
     assert [problem["code"] for problem in opened.status()["problems"]] == ["not-json"]
