@@ -88,6 +88,8 @@ class Player:
         if "No local changes" not in self.tree.git("stash", "-u"):
             if choice % 2:
                 self.tree.digest()
+                # The read may have mended a file that was committed with conflict markers; git will not pop over it.
+                self.tree.git("checkout", "-q", "--", ".decapod/knowledge")
             self.tree.git("stash", "pop", "-q")
 
     def switch(self, choice: int) -> None:
