@@ -139,13 +139,11 @@ class Workspace:
             self._refuse_newer_data(connection)
             step("caught-up")
             writer = Writer(connection, self.ledgers, self.local, self.repository, self.clock())
-            connection.execute("BEGIN IMMEDIATE")
             try:
-                yield writer
-                step("folded")
-                connection.execute("COMMIT")
+                with database.transaction(connection):
+                    yield writer
+                    step("folded")
             except BaseException as problem:
-                connection.rollback()
                 if writer.appended and isinstance(problem, OSError | sqlite3.Error):
                     raise _unfinished(problem) from problem
                 raise
@@ -343,30 +341,20 @@ class Workspace:
         return connection
 
     def _refill(self, connection: sqlite3.Connection) -> None:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with database.transaction(connection):
             database.empty(connection, search.DDL)
             ahead = projection.difference(connection, self.ledgers)
             projection.catch_up(connection, self.ledgers, ahead, self.progress)
             step("refilled")
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.rollback()
-            raise
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
         """Steps one and two of every write; the lock is held."""
         position = git.position(self.repository)
         ahead = projection.difference(connection, self.ledgers)
         if ahead:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
+            with database.transaction(connection):
                 projection.catch_up(connection, self.ledgers, ahead, self.progress)
                 step("others-folded")
-                connection.execute("COMMIT")
-            except BaseException:
-                connection.rollback()
-                raise
             step("others-committed")
         if not self._may_write_markdown():
             return

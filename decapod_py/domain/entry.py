@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from decapod_py.foundation.canonical import canonical
 
-STATUSES = ("active", "superseded", "deprecated", "stale")
 ROOT_SCOPE = "root"
 REDACTED = "[redacted]"
 

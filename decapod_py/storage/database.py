@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from zlib import crc32
 
 from decapod_py.foundation.faults import step
@@ -163,6 +165,19 @@ def _tables_ddl() -> str:
 def _version(search_ddl: str) -> int:
     """A number that changes with the tables, so that no one has to remember to raise it."""
     return crc32(f"{PROJECTION}\n{_tables_ddl()}\n{search_ddl}".encode()) & 0x7FFFFFFF
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of it or none of it."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # Not by statement: SQLite may have rolled back by itself, and that would hide the real error.
+        connection.rollback()
+        raise
 
 
 def remembered(connection: sqlite3.Connection, key: str) -> str | None:

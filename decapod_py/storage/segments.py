@@ -28,10 +28,6 @@ class Segment(NamedTuple):
     mtime_ns: int
     inode: int
 
-    @property
-    def ledger(self) -> str:
-        return self.path.split("/", 1)[0]
-
 
 class Line(NamedTuple):
     """One line of a segment: an event, or why it is none."""

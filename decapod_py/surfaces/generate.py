@@ -155,7 +155,7 @@ def reference(documented: list[tuple[Operation, Command]]) -> str:
     sections = [
         "# Reference",
         "Generated from the operations by `python -m decapod_py.surfaces.generate`. Do not edit by hand.",
-        "Every command also takes:",
+        "Every operation also takes:",
         _table(("option", "meaning"), [(f"`{name}`", text) for name, text in examples.GLOBAL_OPTIONS.items()]),
         "Exit codes: 0 done, 1 refused or a check failed, 2 misused, 3 a bug in Decapod, 130 interrupted.",
         *(_section(operation, command) for operation, command in documented),

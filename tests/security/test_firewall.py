@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import NOON, StandingClock, git
+from support import NOON
 
-from decapod_py.client import Decapod
 from decapod_py.domain.event import Event, seal, to_line
 from decapod_py.domain.fold import EVENTS
 from decapod_py.foundation.clock import format_time
@@ -22,26 +21,8 @@ APPROVED = "Never retry a payment."
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("os.fsync", lambda handle: None)
-    top = tmp_path / "repository"
-    top.mkdir()
-    git(top, "init", "-q")
-    with Decapod(top) as client:
-        client.init()
-    return top
-
-
-@pytest.fixture
-def opened(repository: Path, clock: StandingClock) -> Iterator[Any]:
-    client = Decapod(repository, actor="Ada", clock=clock)
-    client.knowledge.add(id="payments", title="Payments", text=APPROVED, provenance=["cmd:make test"])
-    yield client
-    client.close()
-
-
-@pytest.fixture
 def knowledge(opened: Any) -> Any:
+    opened.knowledge.add(id="payments", title="Payments", text=APPROVED, provenance=["cmd:make test"])
     return opened.knowledge
 
 

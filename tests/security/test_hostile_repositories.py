@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import NOON, StandingClock, git
+from support import NOON, git
 
 from decapod_py.client import Decapod
 from decapod_py.domain.event import Event, seal, to_line
@@ -26,34 +26,6 @@ from decapod_py.foundation.ids import ulid
 from decapod_py.storage import segments
 from decapod_py.views import projection
 from decapod_py.views.state import Lines
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda handle: None)
-    monkeypatch.setattr("os.sync", lambda: None)
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    top = tmp_path / "repository"
-    top.mkdir()
-    git(top, "init", "-q")
-    with Decapod(top) as client:
-        client.init()
-    return top
-
-
-@pytest.fixture
-def opened(repository: Path, clock: StandingClock) -> Iterator[Any]:
-    client = Decapod(repository, actor="Ada", clock=clock)
-    yield client
-    client.close()
-
-
-@pytest.fixture
-def knowledge(opened: Any) -> Any:
-    return opened.knowledge
 
 
 def crafted(
