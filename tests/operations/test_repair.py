@@ -198,3 +198,13 @@ def test_markdown_whose_events_are_gone_is_no_proof(opened, knowledge, repositor
 
     assert checked["ok"] is False
     assert {found["code"] for found in checked["problems"]} == {"markdown-orphaned"}
+
+
+def test_a_torn_line_is_told_and_leaves_the_doctor_content(opened, knowledge, repository):
+    knowledge.get(id="a")
+    segment = next((repository / ".decapod" / "ledgers" / "knowledge.events").rglob("*.jsonl"))
+    segment.write_bytes(segment.read_bytes() + b'{"half')
+
+    diagnosis = opened.doctor()
+
+    assert (diagnosis["ok"], codes(diagnosis)) == (True, ["torn-line"])
