@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -27,6 +27,8 @@ from decapod_py.writer import Writer
 
 if TYPE_CHECKING:
     from decapod_py.domain.policy import Policy
+    from decapod_py.views.standing import Standings
+    from decapod_py.views.watch import Watch
 
 FOLDER = ".decapod"
 
@@ -55,7 +57,9 @@ class Workspace:
         self._locked = False
         self._asking = False
         self._obstacle = ""  # why it is not writable
+        self._hands_off = False  # whoever only looks must not mend what is wrong
         self._policy: tuple[object, Policy] | None = None
+        self._afterwards: list[Callable[[sqlite3.Connection], None]] = []
 
     @cached_property
     def root(self) -> str:
@@ -117,6 +121,75 @@ class Workspace:
         self._make_current()
         return State(self._begin_question(), self.ledgers)
 
+    def watch(self, state: State) -> Watch:
+        """Looks at the citations of entries in the working tree, and remembers what it found."""
+        from decapod_py.storage.trees import working_tree
+        from decapod_py.views import watch
+
+        found = watch.Watch(state, working_tree(self.root, self.repository), self.root, self.repository)
+        self._afterwards.append(lambda connection: watch.remember(connection, found.fresh))
+        return found
+
+    def staged_watch(self, state: State, index: str | None = None) -> Watch:
+        """The same in what the next commit has."""
+        from decapod_py.storage.trees import Objects, staged_tree
+        from decapod_py.views import watch
+
+        assert self.repository
+        prefix = git.prefix_of(self.repository, self.root)
+        tree = staged_tree(self.repository, Objects(self.repository.worktree), prefix, index)
+        return watch.Watch(state, tree, self.root, self.repository, staged=True)
+
+    def staged_segments(self, index: str | None = None) -> set[str]:
+        """The segments that the next commit has."""
+        assert self.repository
+        folder = git.prefix_of(self.repository, self.root) + f"{FOLDER}/ledgers/"
+        listed = git.ask(self.repository.worktree, "ls-files", "-z", "--", folder, index=index).split("\0")
+        return {path.removeprefix(folder) for path in listed if path}
+
+    def policy_at(self, commit: str) -> Policy:
+        """What config.toml said in a commit."""
+        assert self.repository
+        place = f"{git.prefix_of(self.repository, self.root)}{FOLDER}/config.toml"
+        try:
+            text = git.ask(self.repository.worktree, "show", f"{commit}:{place}")
+        except git.GitFailed:
+            text = ""
+        return _parse_policy(text.encode("utf-8", "surrogateescape"), f"{FOLDER}/config.toml of {commit[:12]}")
+
+    def config_format(self) -> int:
+        # Without a TOML reader, which costs every question more than the question itself.
+        found = re.search(rb"^format\s*=\s*(\d+)", read_bytes(self._config_path) or b"", re.MULTILINE)
+        return int(found[1]) if found else 0
+
+    def standings(self, state: State) -> Standings:
+        from decapod_py.views import standing
+
+        found = standing.Standings(state, self.root, self.repository)
+        self._afterwards.append(
+            lambda connection: standing.remember_merged(connection, found.fresh) if found.fresh else None
+        )
+        return found
+
+    def _remember(self) -> None:
+        """Keeps what a question learned for the next one, if nobody is in the way: it can be learned again."""
+        learned, self._afterwards = self._afterwards, []
+        if not learned or not self._writable or self._connection is None or self._locked:
+            return
+        try:
+            with lock.held_if_free(self._lock_path) as free:
+                if free:
+                    with database.transaction(self._connection):
+                        for keep in learned:
+                            keep(self._connection)
+        except (OSError, sqlite3.Error):
+            return
+
+    def inspected(self) -> State:
+        """The state for a gate: nothing is mended on the way, and data of a newer version is not refused but found."""
+        self._hands_off = True
+        return self.state()
+
     def _begin_question(self) -> sqlite3.Connection:
         connection = self._open()
         connection.execute("BEGIN")
@@ -127,6 +200,7 @@ class Workspace:
         """Lets go of the state that a question looked at, so that it keeps nobody from writing."""
         if self._asking and self._connection is not None:
             self._connection.rollback()
+            self._remember()
         self._asking = False
 
     @contextmanager
@@ -303,7 +377,8 @@ class Workspace:
                 self._writable, self._obstacle = False, str(problem)
         if not self._writable:
             connection = self._folded_in_memory()
-        self._refuse_newer_data(connection)
+        if not self._hands_off:
+            self._refuse_newer_data(connection)
 
     def _is_behind(self, connection: sqlite3.Connection) -> bool:
         try:
@@ -368,7 +443,7 @@ class Workspace:
 
     def _may_write_markdown(self) -> bool:
         """Not while git is at work: a checkout may have taken a file away and be about to take its ledger too."""
-        return not git.is_at_work(self.repository)
+        return not self._hands_off and not git.is_at_work(self.repository)
 
     def _markdown_is_behind(self, connection: sqlite3.Connection) -> bool:
         return pages.has_pending(connection) or database.remembered(connection, "position") != git.position(
@@ -392,9 +467,7 @@ class Workspace:
         return pages.Pages(State(connection, self.ledgers), self.knowledge, self.local, self.repository)
 
     def _refuse_newer_data(self, connection: sqlite3.Connection) -> None:
-        # Without a TOML reader, which costs every question more than the question itself.
-        found = re.search(rb"^format\s*=\s*(\d+)", read_bytes(self._config_path) or b"", re.MULTILINE)
-        refuse_newer_format(int(found[1]) if found else 0)
+        refuse_newer_format(self.config_format())
         row = connection.execute(
             "SELECT segment, line, message FROM segment_problems WHERE code = 'newer-format' LIMIT 1"
         ).fetchone()
@@ -415,14 +488,15 @@ def refuse_links(root: str) -> None:
 
 
 def _read_policy(root: str) -> Policy:
+    place = f"{FOLDER}/config.toml"
+    return _parse_policy(read_bytes(os.path.join(root, place)) or b"", place)
+
+
+def _parse_policy(data: bytes, place: str) -> Policy:
     import tomllib
 
-    from decapod_py.domain.policy import Policy, read_policy
+    from decapod_py.domain.policy import read_policy
 
-    place = f"{FOLDER}/config.toml"
-    data = read_bytes(os.path.join(root, place))
-    if data is None:
-        return Policy()
     try:
         return read_policy(tomllib.loads(data.decode()), place)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:

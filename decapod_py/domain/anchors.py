@@ -9,6 +9,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+LARGEST_TEXT = 16 << 20  # bytes; a larger file is known by its digest alone
 _MOST_LINES, _MOST_CHARACTERS = 80, 4_000  # of a cited text, kept to find it again and to show what changed
 _CONTEXT = 3  # lines before and after, to tell one `return None` from another
 
@@ -125,6 +126,10 @@ def anchor_from(fields: Any) -> Anchor | None:
         digest,
         lines if type(lines) is int and lines >= 0 else 0,
     )
+
+
+def cited_fields(cited: Cited | None) -> dict[str, str] | None:
+    return None if cited is None else cited._asdict()
 
 
 def cited_from(fields: Any) -> Cited | None:

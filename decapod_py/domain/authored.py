@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from decapod_py.domain.anchors import Anchor, Cited, anchor_fields, cited_fields
 from decapod_py.domain.entry import ROOT_SCOPE, Entry
 from decapod_py.foundation.clock import format_time, parse_moment
 from decapod_py.foundation.errors import Misused
@@ -22,16 +23,20 @@ class Authored(NamedTuple):
     expires: int | None = None
     expires_by_default: bool = False
     confidence: str | None = None
+    anchors: tuple[Anchor | None, ...] = ()  # one a provenance, or none at all
+    cited: tuple[Cited | None, ...] = ()  # what the anchors' texts said
 
 
 def authored_of(entry: Entry) -> Authored:
-    """What the version of an entry that shows says."""
-    return Authored(*(getattr(entry, name) for name in Authored._fields))
+    """What the version of an entry that shows says, but for the cited text, which only its events have."""
+    return Authored(*(getattr(entry, name) for name in Authored._fields if name != "cited"))
 
 
 def version_fields(entry_id: str, path: str, authored: Authored, was: dict[str, list[str]]) -> dict[str, Any]:
     """The fields of a version event; its text is `version_text`."""
+    anchored = {"anchors": [anchor_fields(anchor) for anchor in authored.anchors]} if authored.anchors else {}
     return {
+        **anchored,
         "entry_id": entry_id,
         "path": path,
         "provenance": list(authored.provenances),
@@ -48,7 +53,9 @@ def version_fields(entry_id: str, path: str, authored: Authored, was: dict[str, 
 
 
 def version_text(authored: Authored, reason: str | None = None) -> dict[str, Any]:
-    text = {"title": authored.title, "content": authored.content}
+    text: dict[str, Any] = {"title": authored.title, "content": authored.content}
+    if any(authored.cited):
+        text["anchors"] = [cited_fields(cited) for cited in authored.cited]
     return {**text, "reason": reason} if reason else text
 
 

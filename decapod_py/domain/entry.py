@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import NamedTuple
 
+from decapod_py.domain.anchors import Anchor
 from decapod_py.foundation.canonical import canonical
 
 ROOT_SCOPE = "root"
@@ -36,6 +37,8 @@ class Entry(NamedTuple):
     version: str  # event id of the version that shows
     heads: tuple[str, ...]  # more than one: diverged
     path: str  # of its Markdown, below .decapod/knowledge/
+    anchors: tuple[Anchor | None, ...] = ()  # one a provenance, or none at all where nothing is anchored
+    reaffirmed: int | None = None  # when somebody last looked and found that it still holds
 
     @property
     def provenance(self) -> str:

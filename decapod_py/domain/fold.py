@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from decapod_py.domain.anchors import Anchor, Cited, anchor_from, cited_from
 from decapod_py.domain.entry import REDACTED, ROOT_SCOPE, Entry
 from decapod_py.domain.event import Event, order, text_of
 from decapod_py.domain.naming import is_named_for
@@ -22,6 +23,7 @@ PROMOTIONS, RETRIEVAL = "knowledge.promotions", "knowledge.retrieval"
 LEDGERS = (EVENTS, PROMOTIONS, DECAY, RETRIEVAL)
 
 VERSIONS = frozenset({"entry.added", "entry.merged", "entry.edited", "entry.settled", "entry.revived"})
+RENEWALS = frozenset({"entry.reanchored", "entry.reaffirmed"})  # each may name many entries
 _SETTABLE = frozenset({"active", "superseded", "deprecated", "stale", "deleted"})
 _TTL_POLICIES = frozenset({"ephemeral", "decay", "persistent"})
 OUTCOMES = ("helped", "neutral", "hurt", "unknown")
@@ -53,7 +55,8 @@ def entries_of(event: Event) -> list[str]:
     """The entries this event acts on."""
     ledger, kind = event["ledger"], event["type"]
     if ledger == EVENTS and kind.startswith("entry."):
-        return _unique([*_texts([event.get("entry_id")]), *texts(event, "supersedes")])
+        named = texts(event, "entry_ids") if kind in RENEWALS else _texts([event.get("entry_id")])
+        return _unique([*named, *texts(event, "supersedes")])
     if ledger == DECAY and kind == "decay.run":
         return _unique(texts(event, "stale_ids"))
     if kind == "event.redacted":
@@ -61,14 +64,15 @@ def entries_of(event: Event) -> list[str]:
     return []
 
 
-def promotion_of(event: Event) -> str | None:
-    """The promotion this event acts on."""
+def promotions_of(event: Event) -> list[str]:
+    """The promotions this event acts on."""
     if event["ledger"] != PROMOTIONS:
-        return None
+        return []
     if event["type"] == "promotion.recorded":
-        return str(event["event_id"])
-    named = event.get("promotion")
-    return named if isinstance(named, str) else None
+        return [event["event_id"]]
+    if event["type"] == "event.redacted":
+        return _unique(texts(event, "redacts"))
+    return _texts([event.get("promotion")])
 
 
 def feedback_of(event: Event) -> tuple[str, list[str]] | None:
@@ -94,6 +98,11 @@ def fold_entry(entry_id: str, events: Iterable[Event]) -> Entry | None:
     created = moment(first.get("created_at"))
     created = recorded(first) if created is None else created
     redacted = redacted_by(ordered)
+    renewals = _renewals(entry_id, ordered, shown)
+    anchors: tuple[Anchor | None, ...] = ()
+    if renewals or shown.get("anchors"):
+        citations = {citation.provenance: citation for citation in citations_of(entry_id, ordered, shown["event_id"])}
+        anchors = tuple(citations[provenance].anchor for provenance in texts(shown, "provenance"))
     return Entry(
         id=entry_id,
         title=_text(shown, "title", redacted),
@@ -119,7 +128,63 @@ def fold_entry(entry_id: str, events: Iterable[Event]) -> Entry | None:
         version=shown["event_id"],
         heads=tuple(version["event_id"] for version in heads),
         path=_safe_path(first),
+        anchors=anchors if any(anchors) else (),
+        reaffirmed=max((recorded(event) for event in renewals if event["type"] == "entry.reaffirmed"), default=None),
     )
+
+
+class Citation(NamedTuple):
+    """One provenance of an entry, with what it said when it was last found to be right."""
+
+    provenance: str
+    anchor: Anchor | None
+    cited: Cited | None
+
+
+def citations_of(entry_id: str, events: Iterable[Event], version: str) -> list[Citation]:
+    """The citations of one version, by itself or as they were anchored again since."""
+    ordered = _ordered(events)
+    redacted = redacted_by(ordered)
+    shown = next(event for event in versions_of(entry_id, ordered)[::-1] if event["event_id"] == version)
+    found = {citation.provenance: citation for citation in _recorded_citations(shown, redacted)}
+    for event in _renewals(entry_id, ordered, shown):
+        # By entry: one event may renew thousands, and each folds by itself.
+        cited = _value(_texts_outside_the_hash(event, redacted), entry_id)
+        for place, renewed in enumerate(_dictionaries(_value(event.get("anchors"), entry_id))):
+            provenance = renewed.get("provenance")
+            if isinstance(provenance, str) and provenance in found:
+                found[provenance] = Citation(provenance, anchor_from(renewed), cited_from(_item(cited, place)))
+    return list(found.values())
+
+
+def _recorded_citations(version: Event, redacted: set[str]) -> list[Citation]:
+    anchors, cited = version.get("anchors"), _texts_outside_the_hash(version, redacted)
+    return [
+        Citation(provenance, anchor_from(_item(anchors, place)), cited_from(_item(cited, place)))
+        for place, provenance in enumerate(texts(version, "provenance"))
+    ]
+
+
+def _texts_outside_the_hash(event: Event, redacted: set[str]) -> Any:
+    """What an event's anchors said; nothing once it was redacted."""
+    return None if event["event_id"] in redacted else _value(event.get("text"), "anchors")
+
+
+def _value(values: Any, name: str) -> Any:
+    return values.get(name) if isinstance(values, dict) else None
+
+
+def _item(values: Any, place: int) -> Any:
+    return values[place] if isinstance(values, list) and place < len(values) else None
+
+
+def _renewals(entry_id: str, ordered: list[Event], shown: Event) -> list[Event]:
+    """What was said about the citations of this very version since; a later version speaks for itself."""
+    return [
+        event
+        for event in ordered
+        if event["type"] in RENEWALS and event["ledger"] == EVENTS and shown["event_id"] in was(event, entry_id)
+    ]
 
 
 def redacted_by(events: Iterable[Event]) -> set[str]:
@@ -201,7 +266,7 @@ def fold_promotion(promotion_id: str, events: Iterable[Event]) -> Promotion | No
         target_id=_optional(recording, "target_id"),
         evidence_refs=tuple(texts(recording, "evidence_refs")),
         actor=recording["actor"],
-        reason=text_of(recording, "reason") or REDACTED,
+        reason=_text(recording, "reason", redacted_by(ordered)) or REDACTED,
         approved_by=_approver(names, recording["actor"]),
         revoked=any(event["type"] == "promotion.revoked" for event in ordered),
     )
@@ -232,6 +297,10 @@ def texts(event: Event, name: str) -> list[str]:
 
 def _texts(values: Any) -> list[str]:
     return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+
+
+def _dictionaries(values: Any) -> list[dict[str, Any]]:
+    return [value if isinstance(value, dict) else {} for value in values] if isinstance(values, list) else []
 
 
 def _optional(event: Event, name: str) -> str | None:

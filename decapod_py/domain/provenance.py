@@ -6,22 +6,29 @@ import posixpath
 import re
 from typing import NamedTuple
 
+from decapod_py.domain.patterns import matches
 from decapod_py.domain.text import has_control_characters
 from decapod_py.foundation.errors import DecapodError, Misused
 
-_TIME_LIMIT = 0.25  # seconds for one pattern: a policy may hold a catastrophic one
 _LONGEST = 2_000
-_FORMS = "file:PATH, file:PATH#L3-L9, url:ADDRESS, cmd:COMMAND, commit:HASH, event:ID or person:NAME"
+_FORMS = "file:PATH, file:PATH#L3-L9, file:PATH.py#NAME, url:ADDRESS, cmd:COMMAND, commit:HASH, event:ID or person:NAME"
+_NAMES = {  # the kinds of file that have names, and what such a name looks like
+    (".py", ".pyi"): r"[^\W\d]\w*(\.[^\W\d]\w*)*",
+    (".md", ".markdown"): r"\S(.*\S)?",
+}
 
 
 class FileCitation(NamedTuple):
-    """A `file:` provenance, taken apart."""
+    """A `file:` provenance, taken apart: a whole file, some lines of it, or a symbol or heading in it."""
 
     path: str
     first: int | None = None
     last: int | None = None
+    name: str | None = None
 
     def __str__(self) -> str:
+        if self.name is not None:
+            return f"file:{self.path}#{self.name}"
         if self.first is None:
             return f"file:{self.path}"
         return f"file:{self.path}#L{self.first}" + (f"-L{self.last}" if self.last != self.first else "")
@@ -40,39 +47,25 @@ def check_provenance(text: str, schemes: dict[str, str]) -> str:
         raise _wrong(text, f"its scheme is none of {', '.join(schemes)}", f"begin with one of {': '.join(schemes)}:")
     if scheme == "commit":
         rest = rest.lower()
-    if not matches(schemes[scheme], rest, scheme):
+    whose, key = f"the provenance scheme {scheme!r}", f"[provenance.schemes] {scheme}"
+    if not matches(schemes[scheme], rest, whose, key):
         raise _wrong(text, f"what follows {scheme}: does not match {schemes[scheme]}")
     return str(parse_file_citation(rest)) if scheme == "file" else f"{scheme}:{rest}"
 
 
-def matches(pattern: str, text: str, scheme: str) -> bool:
-    import regex
-
-    try:
-        return regex.fullmatch(pattern, text, timeout=_TIME_LIMIT) is not None
-    except TimeoutError:
-        raise Misused(
-            "pattern-timeout",
-            f"the pattern of the provenance scheme {scheme!r} took longer than {_TIME_LIMIT} s",
-            f"rewrite [provenance.schemes] {scheme} in .decapod/config.toml",
-        ) from None
-    except regex.error as problem:
-        raise Misused(
-            "bad-config",
-            f"the pattern of the provenance scheme {scheme!r} is no regular expression: {problem}",
-            f"rewrite [provenance.schemes] {scheme} in .decapod/config.toml",
-        ) from None
-
-
 def parse_file_citation(text: str) -> FileCitation:
-    """`PATH`, `PATH#L3` or `PATH#L3-L9`: a path inside the repository, a range that runs forwards."""
+    """`PATH`, `PATH#L3-L9` or `PATH#NAME`: a path inside the repository, a range that runs forwards."""
     path, _, fragment = text.partition("#")
     lines = re.fullmatch(r"L(\d{1,9})(?:-L(\d{1,9}))?", fragment, re.ASCII) if fragment else None
-    if fragment and not lines:
-        raise _wrong(f"file:{text}", f"#{fragment} is no line or range of lines such as #L3-L9")
+    named = bool(fragment) and not lines and _may_be_named(path, fragment)
+    if fragment and not lines and not named:
+        raise _wrong(
+            f"file:{text}",
+            f"#{fragment} is no range of lines such as #L3-L9, and no Python symbol or Markdown heading",
+        )
     path = check_path(path)
     if not lines:
-        return FileCitation(path)
+        return FileCitation(path, name=fragment or None)
     first = int(lines[1])
     last = int(lines[2] or first)
     if first < 1:
@@ -80,6 +73,10 @@ def parse_file_citation(text: str) -> FileCitation:
     if last < first:
         raise _wrong(f"file:{text}", f"the range runs backwards, from line {first} to {last}")
     return FileCitation(path, first, last)
+
+
+def _may_be_named(path: str, fragment: str) -> bool:
+    return any(path.lower().endswith(kinds) and re.fullmatch(form, fragment) for kinds, form in _NAMES.items())
 
 
 def check_path(path: str) -> str:

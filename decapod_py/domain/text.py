@@ -14,6 +14,10 @@ LONGEST_CONTENT = 1_000_000
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _BLANK_LINES_FIRST = re.compile(r"\A(?:[ \t]*\n)+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# Entries are written by strangers. Control characters drive a terminal, directional overrides reorder what it shows,
+# and a lone surrogate cannot be encoded at all.
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_BLANKS = re.compile(r"\s+")
 
 
 def has_control_characters(text: str) -> bool:
@@ -27,6 +31,21 @@ def has_surrogates(text: str) -> bool:
 def visible(text: str) -> str:
     """The text with everything that could act on a terminal made visible."""
     return _SURROGATE.sub("\ufffd", _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text))
+
+
+def neutral(text: str) -> str:
+    """The text with every character that acts instead of showing written out as an escape."""
+    return text if text.isprintable() else UNSAFE.sub(_written_out, text)
+
+
+def one_line(text: str) -> str:
+    """The same on a single line, so that stored text cannot pose as a line of ours."""
+    return text if text.isprintable() else neutral(_BLANKS.sub(" ", text).strip())
+
+
+def _written_out(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def check_title(text: str) -> str:

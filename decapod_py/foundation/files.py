@@ -20,14 +20,17 @@ def read_bytes(path: str) -> bytes | None:
 Stamp = tuple[int, int, int]  # inode, modification time, size: what changes when a file does
 
 
-def write_whole(path: str, data: bytes, *, scratch: str, durable: bool = True) -> Stamp:
+def write_whole(path: str, data: bytes, *, scratch: str, durable: bool = True, mode: int | None = None) -> Stamp:
     """Replaces a file in one step; returns its stamp, taken before anybody else can see the file.
 
-    The temp file lives in `scratch`, on the same file system, where git ignores it.
+    The temp file lives in `scratch`, on the same file system, where git ignores it. Without a `mode` the file gets the
+    one that new files get.
     """
     temporary = os.path.join(scratch, f"{os.getpid()}-{os.urandom(6).hex()}.tmp")
     try:
         with open(temporary, "wb") as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()
             if durable:

@@ -21,17 +21,23 @@ PACKAGE = "decapod_py.operations"
 MODULES = (
     "setup",
     "status",
+    "why",
+    "scan",
+    "validate",
     "repair",
     "knowledge.add",
     "knowledge.search",
     "knowledge.reading",
+    "knowledge.drift",
     "knowledge.lifecycle",
     "knowledge.promotion",
     "knowledge.feedback",
     "knowledge.transfer",
     "ledger",
+    "hooks",
+    "connect",
 )
-TOP_LEVEL = frozenset({"setup", "status", "repair"})
+TOP_LEVEL = frozenset({"setup", "status", "why", "scan", "validate", "repair", "connect"})
 
 _ATTEMPTS = 3
 

@@ -5,31 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from decapod_py.foundation.errors import DecapodError
+from decapod_py.views.comparison import differences
+from decapod_py.views.pages import SAID
 from decapod_py.workspace import FOLDER
 
 if TYPE_CHECKING:
+    from sqlite3 import Connection
+
     from decapod_py.operations.shapes import Problem
     from decapod_py.views.pages import Page
     from decapod_py.views.state import State
     from decapod_py.workspace import Workspace
-
-_PAGES = {
-    "missing": ("the file is not there", "decapod rebuild writes it again"),
-    "stale": ("the file shows an earlier version", "decapod rebuild writes the present one"),
-    "edited": ("the file was edited by hand and the edit is not recorded", "record it with decapod knowledge edit"),
-    "diverged": ("the entry has several head versions, and the file waits", "decapod knowledge settle"),
-    "conflicted": (
-        "the file holds conflict markers around unrecorded text",
-        "resolve them in an editor, or restore the file",
-    ),
-    "damaged": ("the file is empty or cannot be read", "restore it with git, or remove it and run decapod rebuild"),
-    "orphaned": (
-        "the file names an entry that no event recorded",
-        "bring the ledgers back: git checkout -- .decapod/ledgers, or decapod ledger restore",
-    ),
-    "unknown": ("no entry has this file, so it is not knowledge", "add it with decapod knowledge add --text-file"),
-    "undeleted": ("the entry was deleted and its file is still there", "remove the file"),
-}
 
 
 def problem(code: str, severity: Literal["error", "warning"], place: str, message: str, fix: str) -> Problem:
@@ -67,9 +53,17 @@ def ledger_problems(state: State) -> list[Problem]:
     return found
 
 
+def database_problems(found: Connection, fresh: Connection) -> list[Problem]:
+    """Where the database is not the fold."""
+    place = f"{FOLDER}/local/knowledge.db"
+    return [
+        problem("database-differs", "error", place, message, "decapod rebuild") for message in differences(found, fresh)
+    ]
+
+
 def markdown_problems(pages: list[Page]) -> list[Problem]:
     return [
-        problem(f"markdown-{page.state}", "warning", f"{FOLDER}/knowledge/{page.path}", *_PAGES[page.state])
+        problem(f"markdown-{page.state}", "warning", f"{FOLDER}/knowledge/{page.path}", *SAID[page.state])
         for page in pages
     ]
 

@@ -9,15 +9,20 @@ from decapod_py.foundation.clock import DAY
 from decapod_py.foundation.files import read_bytes
 from decapod_py.foundation.ids import milliseconds_of
 from decapod_py.operations.catalogue import operation
-from decapod_py.operations.problems import config_problems, ledger_problems, markdown_problems, problem, state_problems
+from decapod_py.operations.problems import (
+    config_problems,
+    database_problems,
+    ledger_problems,
+    markdown_problems,
+    problem,
+    state_problems,
+)
 from decapod_py.storage import database, git, kept, segments
 from decapod_py.views import pages, projection, search
 from decapod_py.views.state import State
 from decapod_py.workspace import FOLDER
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection
-
     from decapod_py.operations.requests import Doctor, Rebuild
     from decapod_py.operations.shapes import Diagnosis, Problem, Rebuilt
     from decapod_py.workspace import Workspace
@@ -52,11 +57,10 @@ def _check(workspace: Workspace) -> Rebuilt:
 
 def _compared(workspace: Workspace) -> Rebuilt:
     found = workspace.state()
-    fresh = database.open_in_memory(search.DDL)
-    projection.catch_up(fresh, workspace.ledgers, projection.difference(fresh, workspace.ledgers), workspace.progress)
+    fresh = projection.folded_from_nothing(workspace.ledgers, workspace.progress)
     truth = State(fresh, workspace.ledgers)
     unlike = pages.survey(workspace.pages(fresh))
-    problems = [*ledger_problems(truth), *_differences(found.connection, fresh), *markdown_problems(unlike)]
+    problems = [*ledger_problems(truth), *database_problems(found.connection, fresh), *markdown_problems(unlike)]
     result: Rebuilt = {
         "ok": not _wrong(unlike) and not _errors(problems),
         "checked": True,
@@ -67,35 +71,6 @@ def _compared(workspace: Workspace) -> Rebuilt:
     }
     fresh.close()
     return result
-
-
-# What must be the same in a database made anew. Row numbers and places in segments may differ.
-_COMPARED = {
-    "events": "SELECT lower(hex(hash)), event_id, ledger, type, recorded, is_head FROM events ORDER BY hash",
-    "entries": "SELECT id, lower(hex(digest)), title_key FROM entries ORDER BY id",
-    "promotions": "SELECT * FROM promotions ORDER BY id",
-    "promotion_uses": "SELECT * FROM promotion_uses ORDER BY promotion, entry_id",
-    "feedback": "SELECT * FROM feedback ORDER BY entry_id",
-    "search": "SELECT e.id, w.title, w.tags, w.content FROM entry_words w JOIN entries e ON e.number = w.rowid"
-    " ORDER BY e.id",
-}
-
-
-def _differences(found: Connection, fresh: Connection) -> list[Problem]:
-    """Where the database is not the fold, table by table, with the first row that differs."""
-    problems = []
-    for table, query in _COMPARED.items():
-        mine, theirs = iter(found.execute(query)), iter(fresh.execute(query))
-        while (one := next(mine, None)) == (other := next(theirs, None)):
-            if one is None:
-                break
-        else:
-            differing = (one or other or ("?",))[0]
-            message = f"{table} differs from the fold of the ledgers, first at {differing}"
-            problems.append(
-                problem("database-differs", "error", f"{FOLDER}/local/knowledge.db", message, "decapod rebuild")
-            )
-    return problems
 
 
 def _wrong(unlike: list[pages.Page]) -> list[pages.Page]:

@@ -39,8 +39,8 @@ Actor = Annotated[
 ]
 AsOf = Annotated[
     str | None,
-    Cli(metavar="TIME"),
-    Field(description="As known then (RFC 3339, or epoch seconds with Z)"),
+    Cli(metavar="TIME|REF"),
+    Field(description="As known then (RFC 3339, or epoch seconds with Z), or as a commit has it"),
 ]
 Tags = Annotated[list[str], Cli(option="--tag", metavar="TAG")]
 
@@ -68,6 +68,35 @@ class Doctor(Request):
 class Uninstall(Request):
     everything: Annotated[
         bool, Field(description="Remove .decapod/ itself too; refused unless all of it is committed")
+    ] = False
+
+
+class HookNames(Request):
+    hooks: Annotated[
+        list[str],
+        Cli(positional=True, metavar="HOOK..."),
+        Field(description="pre-commit, post-merge, post-checkout or pre-push; several may be named"),
+    ] = []
+
+
+class RunHook(Request):
+    hook: Annotated[
+        Literal["pre-commit", "post-merge", "post-checkout", "pre-push"],
+        Cli(positional=True, metavar="HOOK"),
+        Field(description="pre-commit, post-merge, post-checkout or pre-push"),
+    ]
+
+
+class Connect(Request):
+    client: Annotated[
+        Literal["claude", "cursor", "vscode", "codex", "gemini"],
+        Cli(positional=True, metavar="CLIENT"),
+        Field(description="claude, cursor, vscode, codex or gemini"),
+    ]
+    print: Annotated[bool, Field(description="Print what to add by hand and write nothing")] = False
+    remove: Annotated[bool, Field(description="Take out what we wrote, and nothing else")] = False
+    instructions: Annotated[
+        bool, Field(description="Also the section for agents in CLAUDE.md, GEMINI.md or AGENTS.md")
     ] = False
 
 
@@ -144,6 +173,7 @@ class ListEntries(Request):
     author: Annotated[str | None, Field(description="Only entries first written by this actor")] = None
     since: Annotated[str | None, Cli(metavar="TIME"), Field(description="Only entries updated since")] = None
     diverged: Annotated[bool, Field(description="Only entries with more than one head version")] = False
+    drifted: Annotated[bool, Field(description="Only entries whose cited files are not as they were cited")] = False
     as_of: AsOf = None
     limit: Annotated[int, Field(ge=1, le=10_000, description="At most this many")] = 50
     offset: Annotated[int, Field(ge=0, description="Skip this many")] = 0
@@ -177,6 +207,64 @@ class Search(Request):
         Field(description="Whole content, not just a snippet"),
     ] = None
     max_chars: Annotated[int | None, Field(ge=1, description="At most this much text in all")] = None
+
+
+class Drift(Request):
+    ids: Annotated[
+        list[str], Cli(positional=True, metavar="ID"), Field(description="Only these entries (default: all in use)")
+    ] = []
+    since: Annotated[
+        str | None, Cli(metavar="REF"), Field(description="Only entries that cite a file changed since this commit")
+    ] = None
+    path: Annotated[str | None, Cli(metavar="GLOB"), Field(description="Only entries that cite such a file")] = None
+    fix: Annotated[bool, Field(description="Anchor anew what only moved or was reformatted")] = False
+    limit: Annotated[int, Field(ge=1, le=1_000_000, description="At most this many citations, the worst first")] = 1_000
+    actor: Actor = None
+
+
+class Reaffirm(Request):
+    ids: Annotated[list[str], Cli(positional=True, metavar="ID"), Field(description="Entries that still hold")] = []
+    since: Annotated[
+        str | None, Cli(metavar="REF"), Field(description="All that cite a file changed since this commit")
+    ] = None
+    path: Annotated[str | None, Cli(metavar="GLOB"), Field(description="All that cite such a file")] = None
+    reason: Annotated[str, Field(description="Why they still hold")]
+    actor: Actor = None
+
+
+class Why(Request):
+    place: Annotated[
+        str, Cli(positional=True, metavar="PATH[:LINE]"), Field(description="A file, or a line or range as path:3-9")
+    ]
+    limit: Annotated[int, Field(ge=1, le=1_000, description="At most this many")] = 10
+
+
+class Scan(Request):
+    base: Annotated[
+        str | None,
+        Cli(metavar="REF"),
+        Field(description="Only what this branch broke or wrote since it left REF"),
+    ] = None
+    limit: Annotated[int, Field(ge=1, le=100_000, description="Show at most this many findings")] = 200
+
+
+class Validate(Request):
+    base: Annotated[
+        str | None, Cli(metavar="REF"), Field(description="Only what this branch changes since it left REF")
+    ] = None
+    gates: Annotated[list[str], Cli(option="--gate", metavar="GATE"), Field(description="Only this gate; repeatable")] = []
+    path: Annotated[str | None, Cli(metavar="GLOB"), Field(description="Only findings about such files")] = None
+    format: Annotated[
+        Literal["text", "json", "sarif", "github"],
+        Field(description="Text, JSON, SARIF 2.1.0, or annotations for GitHub"),
+    ] = "text"
+    strict: Annotated[bool, Field(description="Warnings fail too")] = False
+    staged: Annotated[bool, Field(description="What the next commit has, not the working tree")] = False
+    run_proofs: Annotated[bool, PeopleOnly(), Field(description="Run the proofs that have no good receipt")] = False
+    write_baseline: Annotated[
+        bool, PeopleOnly(), Field(description="Record today's findings as known: from then on new ones count")
+    ] = False
+    explain: Annotated[str | None, Cli(metavar="GATE"), Field(description="Say what a gate looks at, and why")] = None
 
 
 class StatusChange(Request):

@@ -127,6 +127,7 @@ def uninstall(workspace: Workspace, request: Uninstall) -> Uninstalled:
     removed = os.path.isdir(os.path.join(root, target))
     if removed:
         shutil.rmtree(os.path.join(root, target))
+    gone = ([f"{target}/"] if removed else []) + _without_hooks(workspace)
     kept = [] if request.everything else list(_wanted())
     if workspace.repository is None:
         follow = f"rm -r {FOLDER}"
@@ -134,7 +135,19 @@ def uninstall(workspace: Workspace, request: Uninstall) -> Uninstalled:
         follow = f"git commit -am 'Remove {FOLDER}'"
     else:
         follow = f"git rm -r {FOLDER} && git commit"
-    return {"removed": [f"{target}/"] if removed else [], "kept": kept, "next": [follow]}
+    return {"removed": gone, "kept": kept, "next": [follow]}
+
+
+def _without_hooks(workspace: Workspace) -> list[str]:
+    """Takes our git hooks away; says which. One that somebody edited stays, with a warning."""
+    from decapod_py.operations.hooks import take_away
+    from decapod_py.storage.hook_files import HOOKS
+
+    if workspace.repository is None:
+        return []
+    done = take_away(workspace.repository, list(HOOKS))
+    workspace.warnings += [f"left {left['path']}: {left['reason']}" for left in done["left"]]
+    return [*done["removed"], *done["restored"]]
 
 
 def _uncommitted(workspace: Workspace) -> list[str]:

@@ -29,6 +29,15 @@ class Added(TypedDict):
     similar: list[Similar]
 
 
+class CitationShape(TypedDict):
+    """How one citation stands: where it is found now, and what is in the way where it is not."""
+
+    provenance: str
+    state: str
+    now: str | None
+    why: NotRequired[str]
+
+
 class EntryShape(TypedDict):
     id: str
     title: str
@@ -51,6 +60,10 @@ class EntryShape(TypedDict):
     created_at: str
     updated_at: str
     version: str
+    reaffirmed_at: str | None
+    drift: str | None
+    standing: str | None
+    citations: list[CitationShape]
     diverged: bool
     heads: list[str]
     path: str
@@ -100,6 +113,8 @@ class Hit(TypedDict):
     created_at: str
     updated_at: str
     version: str
+    drift: str | None
+    standing: str | None
     truncated: NotRequired[bool]
     explain: NotRequired[dict[str, Any]]
 
@@ -119,6 +134,83 @@ class Changed(TypedDict):
     event_id: str
     version: str
     superseded_ids: list[str]
+
+
+class DriftedCitation(CitationShape):
+    id: str
+    title: str
+    diff: str | None
+
+
+class Drifted(TypedDict):
+    ok: bool
+    checked: int
+    summary: dict[str, int]
+    citations: list[DriftedCitation]
+    omitted: int
+    fixed: list[str]
+    event_id: str | None
+
+
+class Reaffirmed(TypedDict):
+    reaffirmed: list[str]
+    event_id: str | None
+
+
+class Reason(TypedDict):
+    """An entry that cites the place in question."""
+
+    id: str
+    title: str
+    snippet: str
+    citation: CitationShape
+    distance: int
+    drift: str | None
+    standing: str
+    status: str
+    rule: bool
+    version: str
+
+
+class Reasons(TypedDict):
+    path: str
+    line: int | None
+    count: int
+    omitted: int
+    results: list[Reason]
+
+
+class FindingShape(TypedDict):
+    """What a gate found, where, and what to do about it."""
+
+    gate: str
+    code: str
+    severity: Literal["error", "warning"]
+    entry: str | None
+    file: str | None
+    line: int | None
+    message: str
+    fix: str
+    fingerprint: str
+
+
+class GateShape(TypedDict):
+    gate: str
+    level: str
+    state: str
+    findings: int
+    reason: str | None
+
+
+class Validated(TypedDict):
+    ok: bool
+    broken: bool
+    base: str | None
+    gates: list[GateShape]
+    findings: list[FindingShape]
+    failing: int
+    known: int
+    report: NotRequired[str]
 
 
 class Decayed(TypedDict):
@@ -241,6 +333,91 @@ class Diagnosis(TypedDict):
     ok: bool
     problems: list[Problem]
     fixed: list[str]
+
+
+class InstalledHook(TypedDict):
+    hook: str
+    action: Literal["made", "updated", "unchanged"]
+    chained: str | None  # the file of the hook that runs first
+
+
+class HooksInstalled(TypedDict):
+    directory: str
+    hooks: list[InstalledHook]
+    next: list[str]
+
+
+class LeftHook(TypedDict):
+    path: str
+    reason: str
+
+
+class HooksUninstalled(TypedDict):
+    ok: bool
+    directory: str
+    removed: list[str]
+    restored: list[str]
+    left: list[LeftHook]
+
+
+class HookState(TypedDict):
+    hook: str
+    state: Literal["absent", "installed", "outdated", "edited", "other"]
+    chained: str | None
+
+
+class HooksStatus(TypedDict):
+    directory: str
+    managed_by: str | None
+    initialised: bool
+    hooks: list[HookState]
+
+
+class HookRun(TypedDict):
+    hook: str
+    ok: bool
+    lines: list[str]
+
+
+class ConnectedFile(TypedDict):
+    path: str
+    action: Literal["made", "changed", "unchanged", "removed", "printed"]
+    text: NotRequired[str]
+
+
+class Connected(TypedDict):
+    client: str
+    files: list[ConnectedFile]
+    next: list[str]
+
+
+class Commit(TypedDict):
+    commit: str
+    date: str
+    subject: str
+
+
+class BrokenMention(TypedDict):
+    file: str
+    line: int
+    kind: Literal["path", "line", "symbol", "make-target", "npm-script", "command"]
+    mention: str
+    message: str
+    since: Commit | None  # none while the change is not committed
+    now: str | None
+    fix: str
+
+
+class Scanned(TypedDict):
+    root: str
+    base: str | None
+    files: int
+    checked: int
+    good: int
+    findings: list[BrokenMention]
+    omitted: int
+    notes: list[str]
+    ok: bool
 
 
 class Uninstalled(TypedDict):

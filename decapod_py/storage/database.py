@@ -14,7 +14,7 @@ from zlib import crc32
 
 from decapod_py.foundation.faults import step
 
-PROJECTION = 2  # raise it when the same events fold to other rows
+PROJECTION = 3  # raise it when the same events fold to other rows
 _DDL_FILE = os.path.join(os.path.dirname(__file__), "schema.sql")
 
 

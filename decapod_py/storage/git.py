@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from decapod_py.foundation.files import read_bytes, stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from subprocess import Popen
 
 # A hook runs with these set; git must find the repository from the directory it is asked about.
 _AMBIENT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
@@ -60,6 +64,58 @@ def position(repository: Repository | None) -> str:
     return repr((head, target, stamp(os.path.join(repository.git_dir, "index"))))
 
 
+def head_commit(repository: Repository | None) -> str | None:
+    """The commit that HEAD names, without starting git where its files say it."""
+    if repository is None:
+        return None
+    head = os.fsdecode(read_bytes(os.path.join(repository.git_dir, "HEAD")) or b"").strip()
+    if not head.startswith("ref:"):
+        return head or None
+    return commit_of(repository, head[4:].strip())
+
+
+def commit_of(repository: Repository, ref: str) -> str | None:
+    """The commit that a full ref name stands for; nothing where there is no such ref."""
+    if os.path.isdir(os.path.join(repository.common_dir, "reftable")):
+        found = ask(repository.worktree, "rev-parse", "--verify", "--quiet", ref, accept=(0, 1)).strip()
+        return found or None
+    loose = os.fsdecode(read_bytes(os.path.join(repository.common_dir, ref)) or b"").strip()
+    if loose.startswith("ref:"):
+        return commit_of(repository, loose[4:].strip()) if loose[4:].strip() != ref else None
+    return loose or _packed_refs(repository).get(ref)
+
+
+def _packed_refs(repository: Repository) -> dict[str, str]:
+    lines = os.fsdecode(read_bytes(os.path.join(repository.common_dir, "packed-refs")) or b"").splitlines()
+    pairs = [line.split(" ", 1) for line in lines if line and line[0] not in "#^"]
+    return {pair[1]: pair[0] for pair in pairs if len(pair) == 2}
+
+
+_DEFAULT_NAMES = ("main", "master", "trunk", "develop")
+
+
+def default_branch(repository: Repository | None) -> str | None:
+    """The commit that the default branch has: the remote's, as `git remote set-head` knows it, or one of that name."""
+    if repository is None:
+        return None
+    remote = ["refs/remotes/origin/HEAD", *(f"refs/remotes/origin/{name}" for name in _DEFAULT_NAMES)]
+    for ref in (*remote, *(f"refs/heads/{name}" for name in _DEFAULT_NAMES)):
+        commit = commit_of(repository, ref)
+        if commit:
+            return commit
+    return None
+
+
+def is_shallow(repository: Repository | None) -> bool:
+    return repository is not None and os.path.exists(os.path.join(repository.common_dir, "shallow"))
+
+
+def prefix_of(repository: Repository, root: str) -> str:
+    """What git puts before a path that is seen from `root`: nothing, or a folder and a slash."""
+    inner = os.path.relpath(os.path.realpath(root), repository.worktree).replace(os.sep, "/")
+    return "" if inner == "." else f"{inner}/"
+
+
 def is_bare(directory: str) -> bool:
     """Whether the directory itself is a git directory."""
     return all(os.path.exists(os.path.join(directory, name)) for name in ("HEAD", "objects", "refs"))
@@ -83,12 +139,19 @@ class GitFailed(Exception):
         self.message = message
 
 
-def ask(directory: str, *arguments: str, accept: tuple[int, ...] = (0,), stdin: str | None = None) -> str:
-    """One question to git. Raises GitFailed for an exit code that is not an answer."""
+def ask(
+    directory: str,
+    *arguments: str,
+    accept: tuple[int, ...] = (0,),
+    stdin: str | None = None,
+    index: str | None = None,
+) -> str:
+    """One question to git. Raises GitFailed for an exit code that is not an answer.
+
+    `index` names another index than the working tree's: a commit of some paths makes one of its own.
+    """
     import subprocess
 
-    environment = {name: value for name, value in os.environ.items() if name not in _AMBIENT}
-    environment["GIT_OPTIONAL_LOCKS"] = "0"  # a question never rewrites the index
     try:
         done = subprocess.run(
             ["git", "-C", directory, *arguments],
@@ -98,7 +161,7 @@ def ask(directory: str, *arguments: str, accept: tuple[int, ...] = (0,), stdin: 
             text=True,
             encoding="utf-8",
             errors="surrogateescape",
-            env=environment,
+            env=_environment(index),
             check=False,
         )
     except OSError as problem:
@@ -106,6 +169,69 @@ def ask(directory: str, *arguments: str, accept: tuple[int, ...] = (0,), stdin: 
     if done.returncode not in accept:
         raise GitFailed(arguments, done.returncode, done.stderr.strip())
     return done.stdout
+
+
+def start(directory: str, *arguments: str) -> Popen[bytes]:
+    """A git that answers many questions, one after the other."""
+    import subprocess
+
+    return subprocess.Popen(
+        ["git", "-C", directory, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=_environment(),
+    )
+
+
+def stream(directory: str, *arguments: str, end: bytes = b"\0", seconds: float | None = None) -> Iterator[str]:
+    """The answer to a long question piece by piece, so that it need not fit into memory.
+
+    Nothing is fetched for it. Raises GitFailed, also when it takes longer than `seconds`: what came by then is true.
+    """
+    import subprocess
+    import tempfile
+    from threading import Timer
+
+    environment = {**_environment(), "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+    with tempfile.TemporaryFile() as complaints:
+        command = ["git", "-C", directory, *arguments]
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints, env=environment
+            )
+        except OSError as problem:
+            raise GitFailed(arguments, 127, str(problem)) from None
+        timer = Timer(seconds or 0, process.kill)
+        timer.daemon = True
+        if seconds is not None:
+            timer.start()
+        try:
+            assert process.stdout
+            rest = b""
+            while chunk := os.read(process.stdout.fileno(), 1 << 18):
+                *pieces, rest = (rest + chunk).split(end)
+                yield from (piece.decode("utf-8", "surrogateescape") for piece in pieces)
+            if process.wait():
+                complaints.seek(0)
+                said = complaints.read(2_000).decode("utf-8", "replace").strip()
+                raise GitFailed(arguments, process.returncode, said)
+            if rest:
+                yield rest.decode("utf-8", "surrogateescape")
+        finally:
+            timer.cancel()
+            process.kill()
+            process.wait()
+            if process.stdout:
+                process.stdout.close()
+
+
+def _environment(index: str | None = None) -> dict[str, str]:
+    environment = {name: value for name, value in os.environ.items() if name not in _AMBIENT}
+    environment["GIT_OPTIONAL_LOCKS"] = "0"  # a question never rewrites the index
+    if index:
+        environment["GIT_INDEX_FILE"] = index
+    return environment
 
 
 def user_name(directory: str) -> str | None:

@@ -18,6 +18,21 @@ def held(path: str) -> Iterator[None]:
         os.close(handle)
 
 
+@contextmanager
+def held_if_free(path: str) -> Iterator[bool]:
+    """The lock, or the word that somebody else has it; nobody waits."""
+    handle = _opened(path)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield _is_still(handle, path)
+    finally:
+        os.close(handle)
+
+
 def _acquired(path: str) -> int:
     while True:
         handle = _opened(path)

@@ -1,4 +1,21 @@
 -- Generated from tables.py: make generate.
+CREATE TABLE citation_checks (
+	anchor BLOB NOT NULL,
+	stamp VARCHAR NOT NULL,
+	state VARCHAR NOT NULL,
+	path VARCHAR,
+	first INTEGER,
+	last INTEGER,
+	PRIMARY KEY (anchor)
+)
+ WITHOUT ROWID;
+CREATE TABLE cited_files (
+	path VARCHAR NOT NULL,
+	number INTEGER NOT NULL,
+	PRIMARY KEY (path, number)
+)
+ WITHOUT ROWID;
+CREATE INDEX ix_cited_files_number ON cited_files (number);
 CREATE TABLE entries (
 	number INTEGER NOT NULL,
 	id VARCHAR NOT NULL,
@@ -23,6 +40,8 @@ CREATE TABLE entries (
 	version VARCHAR NOT NULL,
 	heads VARCHAR NOT NULL,
 	path VARCHAR NOT NULL,
+	anchors VARCHAR NOT NULL,
+	reaffirmed INTEGER,
 	digest BLOB NOT NULL,
 	content VARCHAR NOT NULL,
 	PRIMARY KEY (number),
@@ -96,6 +115,17 @@ CREATE TABLE markdown_files (
 	PRIMARY KEY (path)
 );
 CREATE INDEX ix_markdown_files_entry_id ON markdown_files (entry_id);
+CREATE TABLE merged_events (
+	hash BLOB NOT NULL,
+	PRIMARY KEY (hash)
+)
+ WITHOUT ROWID;
+CREATE TABLE merged_segments (
+	path VARCHAR NOT NULL,
+	size INTEGER NOT NULL,
+	PRIMARY KEY (path)
+)
+ WITHOUT ROWID;
 CREATE TABLE meta (
 	"key" VARCHAR NOT NULL,
 	value VARCHAR NOT NULL,
@@ -128,6 +158,13 @@ CREATE TABLE promotions (
 	revoked BOOLEAN NOT NULL,
 	PRIMARY KEY (id)
 );
+CREATE TABLE redactions (
+	event_id VARCHAR NOT NULL,
+	redaction INTEGER NOT NULL,
+	PRIMARY KEY (event_id, redaction)
+)
+ WITHOUT ROWID;
+CREATE INDEX ix_redactions_redaction ON redactions (redaction);
 CREATE TABLE segment_problems (
 	segment VARCHAR NOT NULL,
 	line INTEGER NOT NULL,

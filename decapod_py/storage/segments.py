@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from decapod_py.domain.event import BadLine, Event, from_line
 from decapod_py.foundation.errors import Refused
@@ -57,6 +57,14 @@ def scan(directory: str) -> dict[str, Segment]:
     return found
 
 
+def is_segment(path: str) -> bool:
+    """Whether a path below the ledgers directory has the form of a segment's."""
+    parts = path.split("/")
+    return len(parts) == 3 and all(
+        form.fullmatch(part) for form, part in zip((_LEDGER, _MONTH, _SEGMENT), parts, strict=True)
+    )
+
+
 def strays(directory: str) -> list[str]:
     """What lies among the ledgers and is no segment, by its place or its name."""
     known = scan(directory)
@@ -81,21 +89,26 @@ def _listed(directory: str) -> list[os.DirEntry[str]]:
 
 def read(directory: str, path: str) -> Iterator[Line]:
     """The lines of a segment, each checked by itself and against the ledger it lies in."""
+    with open(os.path.join(directory, path), "rb") as file:
+        yield from lines_of(path, file)
+
+
+def lines_of(path: str, file: IO[bytes]) -> Iterator[Line]:
+    """The same for a segment that git has."""
     ledger = path.split("/", 1)[0]
     offset = number = 0
-    with open(os.path.join(directory, path), "rb") as file:
-        while line := file.readline(_LONGEST_LINE):
-            number += 1
-            if len(line) == _LONGEST_LINE:
-                problem = BadLine("too-long", f"a line has more than {_LONGEST_LINE} bytes; what follows is not read")
-                yield Line(number, offset, len(line), None, problem, True)
-                return
-            event, wrong = _checked(line, ledger)
-            terminated = line.endswith(b"\n")
-            yield Line(number, offset, len(line), event, wrong, terminated)
-            if not terminated:
-                return  # the end, or a line that is being written: its rest is no line of its own
-            offset += len(line)
+    while line := file.readline(_LONGEST_LINE):
+        number += 1
+        if len(line) == _LONGEST_LINE:
+            problem = BadLine("too-long", f"a line has more than {_LONGEST_LINE} bytes; what follows is not read")
+            yield Line(number, offset, len(line), None, problem, True)
+            return
+        event, wrong = _checked(line, ledger)
+        terminated = line.endswith(b"\n")
+        yield Line(number, offset, len(line), event, wrong, terminated)
+        if not terminated:
+            return  # the end, or a line that is being written: its rest is no line of its own
+        offset += len(line)
 
 
 def _checked(line: bytes, ledger: str) -> tuple[Event | None, BadLine | None]:

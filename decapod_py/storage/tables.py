@@ -66,6 +66,15 @@ class EventCopy(SQLModel, table=True):
     hash: bytes = Field(sa_type=LargeBinary, index=True)
 
 
+class Redaction(SQLModel, table=True):
+    """An event whose text is to be shown no more, and the event that says so."""
+
+    __tablename__ = "redactions"
+    __table_args__ = _CLUSTERED
+    event_id: str = Field(primary_key=True)
+    redaction: int = Field(primary_key=True, index=True)
+
+
 class EventParent(SQLModel, table=True):
     __tablename__ = "event_parents"
     __table_args__ = _CLUSTERED
@@ -118,8 +127,49 @@ class EntryRow(SQLModel, table=True):
     version: str
     heads: str
     path: str = Field(index=True)
+    anchors: str
+    reaffirmed: int | None
     digest: bytes = Field(sa_type=LargeBinary)
     content: str  # last: what is short is read without the pages of what is long
+
+
+class CitedFile(SQLModel, table=True):
+    """Which entries cite a file."""
+
+    __tablename__ = "cited_files"
+    __table_args__ = _CLUSTERED
+    path: str = Field(primary_key=True)
+    number: int = Field(primary_key=True, index=True)
+
+
+class CitationCheck(SQLModel, table=True):
+    """How a citation was found to stand, for as long as its file is what it was: a memory, no part of the fold."""
+
+    __tablename__ = "citation_checks"
+    __table_args__ = _CLUSTERED
+    anchor: bytes = Field(sa_type=LargeBinary, primary_key=True)
+    stamp: str
+    state: str
+    path: str | None
+    first: int | None
+    last: int | None
+
+
+class MergedSegment(SQLModel, table=True):
+    """A segment as the default branch has it: what is in one is merged. A memory, no part of the fold."""
+
+    __tablename__ = "merged_segments"
+    __table_args__ = _CLUSTERED
+    path: str = Field(primary_key=True)
+    size: int
+
+
+class MergedEvent(SQLModel, table=True):
+    """An event that the default branch has in a segment which is not here."""
+
+    __tablename__ = "merged_events"
+    __table_args__ = _CLUSTERED
+    hash: bytes = Field(sa_type=LargeBinary, primary_key=True)
 
 
 class PromotionRow(SQLModel, table=True):

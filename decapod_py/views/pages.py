@@ -30,6 +30,26 @@ _LARGEST_FILE = 16 * 1024 * 1024
 _REMEMBERED_STATES = 200  # how far back a file may be and still be known as ours
 
 
+# What is wrong with a file in each state, and what to do about it.
+SAID = {
+    "missing": ("the file is not there", "decapod rebuild writes it again"),
+    "stale": ("the file shows an earlier version", "decapod rebuild writes the present one"),
+    "edited": ("the file was edited by hand and the edit is not recorded", "record it with decapod knowledge edit"),
+    "diverged": ("the entry has several head versions, and the file waits", "decapod knowledge settle"),
+    "conflicted": (
+        "the file holds conflict markers around unrecorded text",
+        "resolve them in an editor, or restore the file",
+    ),
+    "damaged": ("the file is empty or cannot be read", "restore it with git, or remove it and run decapod rebuild"),
+    "orphaned": (
+        "the file names an entry that no event recorded",
+        "bring the ledgers back: git checkout -- .decapod/ledgers, or decapod ledger restore",
+    ),
+    "unknown": ("no entry has this file, so it is not knowledge", "add it with decapod knowledge add --text-file"),
+    "undeleted": ("the entry was deleted and its file is still there", "remove the file"),
+}
+
+
 class Pages(NamedTuple):
     """Where the files are, and what they should say."""
 

@@ -21,12 +21,13 @@ from decapod_py.domain.fold import (
     feedback_of,
     fold_entry,
     fold_promotion,
-    promotion_of,
+    promotions_of,
     recorded,
+    redacted_by,
     texts,
     versions_of,
 )
-from decapod_py.storage import segments
+from decapod_py.storage import database, segments
 from decapod_py.storage.segments import Segment
 from decapod_py.views import search
 from decapod_py.views.state import COLUMNS, Lines, row_from_entry
@@ -94,11 +95,18 @@ def catch_up(connection: Connection, ledgers: str, ahead: Difference, progress: 
     refold(connection, ledgers, touched, remembered, progress)
 
 
+def folded_from_nothing(ledgers: str, progress: Progress) -> Connection:
+    """A database in memory that holds what the ledgers say, and nothing that anybody remembered."""
+    fresh = database.open_in_memory(search.DDL)
+    catch_up(fresh, ledgers, difference(fresh, ledgers), progress)
+    return fresh
+
+
 def take_in(connection: Connection, batch: list[Placed]) -> set[str]:
     """Notes where events are; returns the subjects they act on. An event that is here already is a copy."""
     touched: set[str] = set()
     number: int = connection.execute("SELECT coalesce(max(number), 0) FROM events").fetchone()[0]
-    rows, parents, subjects, feedback, copied = [], [], [], [], []
+    rows, parents, subjects, feedback, redactions, copied = [], [], [], [], [], []
     identities = [bytes.fromhex(placed.event["hash"]) for placed in batch]
     seen = {row[0] for row in _rows_of(connection, "SELECT hash FROM events WHERE hash IN", identities)}
     for identity, (event, segment, offset, length) in zip(identities, batch, strict=True):
@@ -129,6 +137,7 @@ def take_in(connection: Connection, batch: list[Placed]) -> set[str]:
         named = subjects_of(event)
         touched.update(named)
         subjects += [(subject, number) for subject in named]
+        redactions += [(redacted, number) for redacted in redacted_by([event])]
         outcome = feedback_of(event)
         if outcome:
             feedback += [(number, entry_id, outcome[0]) for entry_id in outcome[1]]
@@ -142,6 +151,7 @@ def take_in(connection: Connection, batch: list[Placed]) -> set[str]:
     )
     connection.executemany("INSERT OR IGNORE INTO event_parents VALUES (?, ?)", parents)
     connection.executemany("INSERT OR IGNORE INTO event_subjects VALUES (?, ?)", subjects)
+    connection.executemany("INSERT INTO redactions VALUES (?, ?)", redactions)
     _count_feedback(connection, feedback)
     for identity in copied:
         touched |= _show_best(connection, identity)
@@ -180,8 +190,8 @@ def _subjects(connection: Connection, number: int) -> set[str]:
 
 def subjects_of(event: Event) -> list[str]:
     """What an event acts on, as the database names it."""
-    promotion = promotion_of(event)
-    return [f"e:{entry_id}" for entry_id in entries_of(event)] + ([f"p:{promotion}"] if promotion else [])
+    entries = [f"e:{entry_id}" for entry_id in entries_of(event)]
+    return entries + [f"p:{promotion}" for promotion in promotions_of(event)]
 
 
 def refold(
@@ -225,7 +235,7 @@ def _events_of(
 def _write_entries(connection: Connection, folded: list[tuple[str, Entry | None, list[Event]]]) -> None:
     fresh: list[tuple[int, Entry]] = []
     next_number: int = connection.execute("SELECT coalesce(max(number), 0) FROM entries").fetchone()[0] + 1
-    rows, notes = [], []
+    rows, notes, cited = [], [], []
     entry_ids = [entry_id for entry_id, _, _ in folded]
     here = {
         row[0]: row[1:]
@@ -247,7 +257,9 @@ def _write_entries(connection: Connection, folded: list[tuple[str, Entry | None,
             notes.append((known[2], entry_id))  # the file under the earlier path goes
         number = known[0] if known else next_number
         row = (number, words.title_key(entry.title), digest, *row_from_entry(entry))
+        cited += [(path, number) for path in cited_paths(entry)]
         if known:
+            connection.execute("DELETE FROM cited_files WHERE number = ?", (number,))
             connection.execute("DELETE FROM entries WHERE number = ?", (number,))
             connection.execute(_INSERT_ENTRY, row)
             if entry.status == "deleted":
@@ -260,6 +272,7 @@ def _write_entries(connection: Connection, folded: list[tuple[str, Entry | None,
             if entry.status != "deleted":
                 fresh.append((number, entry))
     connection.executemany(_INSERT_ENTRY, rows)
+    connection.executemany("INSERT INTO cited_files VALUES (?, ?)", cited)
     connection.executemany("INSERT OR REPLACE INTO pending_markdown VALUES (?, ?, NULL)", notes)
     search.index_many(connection, fresh)
 
@@ -267,6 +280,16 @@ def _write_entries(connection: Connection, folded: list[tuple[str, Entry | None,
 _INSERT_ENTRY = (
     f"INSERT INTO entries (number, title_key, digest, {COLUMNS}) VALUES ({', '.join('?' * (3 + len(Entry._fields)))})"
 )
+
+
+def cited_paths(entry: Entry) -> set[str]:
+    """The files an entry cites: where it is anchored, or as it says where it is not."""
+    anchors = entry.anchors or (None,) * len(entry.provenances)
+    return {
+        anchor.path if anchor else provenance.removeprefix("file:").partition("#")[0]
+        for provenance, anchor in zip(entry.provenances, anchors, strict=True)
+        if provenance.startswith("file:")
+    }
 
 
 def _note_promotion_uses(connection: Connection, entry: Entry, events: list[Event], known: bool) -> None:
@@ -287,6 +310,7 @@ def _note_promotion_uses(connection: Connection, entry: Entry, events: list[Even
 def _remove_entry(connection: Connection, number: int, entry_id: str) -> None:
     search.unindex(connection, number)
     connection.execute("DELETE FROM entries WHERE number = ?", (number,))
+    connection.execute("DELETE FROM cited_files WHERE number = ?", (number,))
     connection.execute("DELETE FROM promotion_uses WHERE entry_id = ?", (entry_id,))
     connection.execute("DELETE FROM pending_markdown WHERE entry_id = ?", (entry_id,))
     connection.execute("DELETE FROM markdown_files WHERE entry_id = ?", (entry_id,))
@@ -341,6 +365,7 @@ def _forget_event(connection: Connection, number: int) -> set[str]:
         _add_feedback(connection, entry_id, outcome, -1)
     connection.execute("DELETE FROM event_feedback WHERE event = ?", (number,))
     connection.execute("DELETE FROM event_subjects WHERE event = ?", (number,))
+    connection.execute("DELETE FROM redactions WHERE redaction = ?", (number,))
     connection.execute("DELETE FROM event_parents WHERE child = ?", (number,))
     connection.execute("DELETE FROM events WHERE number = ?", (number,))
     connection.executemany(

@@ -75,6 +75,7 @@ class Hit(NamedTuple):
     feedback: float
     score: float
     matched: tuple[str, ...] = ()  # the query's terms in this entry, when an explanation was asked for
+    drift: float = 1  # what its citations make of the score
 
 
 class SearchOutcome(NamedTuple):
@@ -95,6 +96,14 @@ NOTHING = SearchOutcome([], 0, ())
 def feedback_factor(helped: int, hurt: int) -> float:
     """Between 0.8 and 1.2: a few outcomes move an entry a little, many never move it far."""
     return 1 + _FEEDBACK_WEIGHT * (helped - hurt) / (helped + hurt + _FEEDBACK_PRIOR)
+
+
+_DRIFT = {"changed": 0.75, "gone": 0.75, "unresolvable": 0.9}
+
+
+def drift_factor(drift: str | None) -> float:
+    """Between 0.75 and 1: what cites code that changed may be wrong, and may be just what is looked for."""
+    return _DRIFT.get(drift or "", 1)
 
 
 def recency_factor(created: int, now: int) -> float:

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from decapod_py.domain.anchors import Anchor
 from decapod_py.domain.entry import Entry
 from decapod_py.domain.event import Event
-from decapod_py.domain.fold import OUTCOMES, Promotion, versions_of
+from decapod_py.domain.fold import OUTCOMES, Citation, Promotion, citations_of, versions_of
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -19,6 +20,7 @@ COLUMNS = ", ".join(Entry._fields)
 # By place and not by name: these run once for every entry of a rebuild.
 _LISTS = tuple(map(Entry._fields.index, ("provenances", "tags", "supersedes", "contributors", "heads")))
 _FLAG = Entry._fields.index("expires_by_default")
+_ANCHORS = Entry._fields.index("anchors")
 _encode_list = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -28,12 +30,17 @@ def entry_from_row(row: Sequence[Any]) -> Entry:
     for place in _LISTS:
         values[place] = () if values[place] == "[]" else tuple(json.loads(values[place]))
     values[_FLAG] = bool(values[_FLAG])
+    values[_ANCHORS] = () if values[_ANCHORS] == "[]" else anchors_from_text(values[_ANCHORS])
     return Entry(*values)
+
+
+def anchors_from_text(text: str) -> tuple[Anchor | None, ...]:
+    return tuple(Anchor(*fields) if fields else None for fields in json.loads(text))
 
 
 def row_from_entry(entry: Entry) -> list[Any]:
     row: list[Any] = list(entry)
-    for place in _LISTS:
+    for place in (*_LISTS, _ANCHORS):
         row[place] = _encode_list(row[place]) if row[place] else "[]"
     return row
 
@@ -153,6 +160,9 @@ class State:
         newest: str | None = self.connection.execute("SELECT max(event_id) FROM events").fetchone()[0]
         return newest
 
+    def has_event(self, event_id: str) -> bool:
+        return self.connection.execute("SELECT 1 FROM events WHERE event_id = ?", (event_id,)).fetchone() is not None
+
     def event_of_hash(self, identity: str) -> Event | None:
         try:
             digest = bytes.fromhex(identity)
@@ -160,6 +170,10 @@ class State:
             return None
         row = self.connection.execute("SELECT segment, offset, length FROM events WHERE hash = ?", (digest,)).fetchone()
         return self._read([row])[0] if row else None
+
+    def citations(self, entry: Entry) -> list[Citation]:
+        """The citations of an entry with the text they cited, which only its events have."""
+        return citations_of(entry.id, self.events_of(f"e:{entry.id}"), entry.version)
 
     def hash_of(self, entry: Entry) -> str:
         """The hash of the version that shows. Its id alone would not do: other events may have been given it too."""
@@ -176,6 +190,19 @@ class State:
             ).fetchall()
         )
 
+    def events_with_segments(self, subject: str) -> list[tuple[Event, str]]:
+        """Every event that acts on a subject, each with the segment it stands in."""
+        rows = self.connection.execute(
+            "SELECT e.segment, e.offset, e.length FROM event_subjects s JOIN events e ON e.number = s.event"
+            " WHERE s.subject = ?",
+            (subject,),
+        ).fetchall()
+        return list(zip(self._read(rows), (row[0] for row in rows), strict=True))
+
+    def redacted(self) -> set[str]:
+        """The events whose text is to be shown no more."""
+        return {row[0] for row in self.connection.execute("SELECT event_id FROM redactions")}
+
     def events(self, where: str = "1", arguments: Iterable[Any] = (), limit: int | None = None) -> list[Event]:
         """The newest events that match, oldest first."""
         rows = self.connection.execute(
@@ -183,6 +210,37 @@ class State:
             (*arguments, -1 if limit is None else limit),
         ).fetchall()
         return self._read(rows[::-1])
+
+    def placed_events(
+        self, ledger: str | None = None, numbers: set[int] | None = None
+    ) -> Iterator[tuple[Event, str, int]]:
+        """Events with the segment and offset they stand at, in the order of the segments: all, or some by number."""
+        query = "SELECT segment, offset, length FROM events WHERE (:ledger IS NULL OR ledger = :ledger)"
+        if numbers is None:
+            rows = self.connection.execute(query, {"ledger": ledger}).fetchall()
+        else:
+            chosen = f"{query} AND number = :number"
+            found = (self.connection.execute(chosen, {"ledger": ledger, "number": number}) for number in numbers)
+            rows = [row for rows in found for row in rows]
+        lines = Lines(self.ledgers)
+        try:
+            for segment, offset, length in sorted(rows):
+                yield self._obeyed(lines.event(segment, offset, length)), segment, offset
+        finally:
+            lines.close()
+
+    def is_redacted(self, event_id: str) -> bool:
+        row = self.connection.execute("SELECT 1 FROM redactions WHERE event_id = ?", (event_id,)).fetchone()
+        return row is not None
+
+    def undone_redactions(self) -> list[tuple[str, int, str]]:
+        """The lines that still, or again, have a text that was redacted: segment, offset and event id."""
+        return self.connection.execute(
+            "SELECT e.segment, e.offset, e.event_id FROM events e"
+            " WHERE e.has_text AND e.event_id IN (SELECT event_id FROM redactions)"
+            " UNION SELECT c.segment, c.offset, e.event_id FROM events e JOIN event_copies c ON c.hash = e.hash"
+            " WHERE c.has_text AND e.event_id IN (SELECT event_id FROM redactions) ORDER BY 1, 2"
+        ).fetchall()
 
     def count(self, table: str, where: str = "1", arguments: Iterable[Any] = ()) -> int:
         found: int = self.connection.execute(
@@ -204,9 +262,15 @@ class State:
     def _read(self, rows: list[tuple[str, int, int]]) -> list[Event]:
         lines = Lines(self.ledgers)
         try:
-            return [lines.event(*row) for row in rows]
+            return [self._obeyed(lines.event(*row)) for row in rows]
         finally:
             lines.close()
+
+    def _obeyed(self, event: Event) -> Event:
+        """Without a text that was redacted: an old line that reappears still has it."""
+        if "text" in event and self.is_redacted(event["event_id"]):
+            return {name: value for name, value in event.items() if name != "text"}
+        return event
 
 
 def promotion_from_row(row: tuple[Any, ...]) -> Promotion:

@@ -30,7 +30,7 @@ from decapod_py.domain.fold import (
     fold_entry,
     fold_promotion,
     is_due,
-    promotion_of,
+    promotions_of,
 )
 from decapod_py.foundation.canonical import digest
 from decapod_py.foundation.clock import DAY, format_time, parse_time
@@ -125,7 +125,7 @@ def events(draw: st.DrawFn) -> Event:
 
 def folded(found: Sequence[Event]) -> tuple[dict[str, Entry | None], dict[str, Promotion | None]]:
     entry_ids = sorted({entry_id for event in found for entry_id in entries_of(event)})
-    promotions = sorted({named for event in found if (named := promotion_of(event)) is not None})
+    promotions = sorted({named for event in found for named in promotions_of(event)})
     for event in found:
         feedback_of(event)
     return (
@@ -134,7 +134,7 @@ def folded(found: Sequence[Event]) -> tuple[dict[str, Entry | None], dict[str, P
             for entry_id in entry_ids
         },
         {
-            named: fold_promotion(named, [event for event in found if promotion_of(event) == named])
+            named: fold_promotion(named, [event for event in found if named in promotions_of(event)])
             for named in promotions
         },
     )

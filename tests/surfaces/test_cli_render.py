@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
+from decapod_py.domain.text import neutral, one_line
 from decapod_py.operations import catalogue
 from decapod_py.surfaces.cli import rich_render
-from decapod_py.surfaces.cli.output import neutral, one_line
 from decapod_py.surfaces.cli.render import RENDERERS, render
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07\x9b2J\r\u202egnp.exe[bold]loud[/bold]:boom:\ud800"

@@ -64,6 +64,11 @@ READS = [
     ["knowledge", "add", "--title", "\udcff", "--provenance", "person:ana"],
     ["knowledge", "add", "--title", "T", "--text", "x", "--provenance", "nowhere"],
     ["knowledge", "settle", "retries", "--keep", "nothing"],
+    ["hooks", "status"],
+    ["hooks", "run", "pre-commit", "--json"],
+    ["hooks", "install", "pre-commit", "no-such-hook"],
+    ["connect", "claude", "--print"],
+    ["connect", "codex", "--print", "--instructions", "--json"],
 ]
 
 WRITES = [
@@ -82,6 +87,10 @@ WRITES = [
     ["knowledge", "export", "--output", "out.jsonl"],
     ["init"],
     ["rebuild", "--json"],
+    ["hooks", "install"],
+    ["hooks", "install", "pre-push", "post-merge", "--json"],
+    ["hooks", "uninstall"],
+    ["connect", "vscode", "--instructions"],
 ]
 
 DOUBTFUL = [

@@ -18,9 +18,9 @@ from decapod_py.domain.naming import check_entry_id, markdown_path
 from decapod_py.domain.text import LONGEST_TITLE, check_content, check_label, check_tags, check_title
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.operations.catalogue import operation
-from decapod_py.operations.knowledge import firewall
-from decapod_py.operations.knowledge.entries import check_provenances
-from decapod_py.views import search
+from decapod_py.operations.knowledge.citing import anchored
+from decapod_py.operations.knowledge.entries import check_provenances, refuse_unknown_events
+from decapod_py.views import firewall, search
 from decapod_py.writer import Draft
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def add(workspace: Workspace, request: AddEntry) -> Added:
     An active entry with the same merge key and scope is merged into (the old version stays in history), superseded,
     or the add is rejected. An id under procedural/ needs the event: of an approved promotion as its provenance.
     """
-    authored = read_authored(workspace, request)
+    authored = anchored(workspace, read_authored(workspace, request))
     entry_id = check_entry_id(request.id) if request.id is not None else None
     actor = workspace.actor(request.actor)
     with workspace.writing() as writer:
@@ -57,6 +57,7 @@ def add(workspace: Workspace, request: AddEntry) -> Added:
             authored, request.ttl_policy, request.expires_ts, writer.now, workspace.policy.lifetimes["default"]
         )
         decision = decide(writer, workspace, authored, entry_id, request.on_conflict, request.status)
+        refuse_unknown_events(workspace, writer.state, authored.provenances)
         similar = _similar(writer, decision)
         writer.append(actor, draft_of(writer, decision, request.status))
     return {

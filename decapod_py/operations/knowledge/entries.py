@@ -10,11 +10,15 @@ from decapod_py.domain.text import has_surrogates, visible
 from decapod_py.foundation.clock import format_time, parse_time
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.foundation.ids import is_ulid
+from decapod_py.views.change import commit_named
 
 if TYPE_CHECKING:
     from decapod_py.domain.entry import Entry
-    from decapod_py.operations.shapes import Changed, EntryShape
+    from decapod_py.operations.knowledge.citing import Shown
+    from decapod_py.operations.shapes import Changed, CitationShape, EntryShape
+    from decapod_py.views.past import Past
     from decapod_py.views.state import State
+    from decapod_py.views.watch import Checked
     from decapod_py.workspace import Workspace
 
 _SHORTEST_PREFIX = 4
@@ -85,6 +89,13 @@ def check_provenances(workspace: Workspace, references: list[str], sources: list
     return tuple(checked)
 
 
+def refuse_unknown_events(workspace: Workspace, state: State, provenances: tuple[str, ...]) -> None:
+    """An event that is cited must be in a ledger."""
+    for provenance in provenances if workspace.policy.resolve else ():
+        if provenance.startswith("event:") and not state.has_event(provenance.removeprefix("event:")):
+            raise Refused("no-such-event", f"no ledger has {provenance}", Call("ledger.show"))
+
+
 def _from_source(workspace: Workspace, source: str, schemes: dict[str, str]) -> str:
     """`--from src/a.py:3-9`, seen from where the command was started, as provenance seen from the top."""
     from decapod_py.domain.provenance import short_form
@@ -112,19 +123,33 @@ def _stay_inside(workspace: Workspace, reference: str) -> None:
         raise Misused("bad-provenance", f"{reference!r} leaves the repository through a link", "cite the file itself")
 
 
-def parse_past(text: str | None, now: int) -> int | None:
-    """A time that must have been."""
+def past_of(workspace: Workspace, state: State, text: str | None) -> Past | None:
+    """The past that is asked about: a time that must have been, or a commit."""
     if text is None:
         return None
-    moment = parse_time(text)
+    from decapod_py.views.past import PastCommit, PastTime
+
+    now = workspace.clock()
+    try:
+        moment = parse_time(text)
+    except Misused as no_time:
+        try:
+            commit = commit_named(workspace.root, workspace.repository, text)
+        except Misused as no_commit:
+            raise Misused("no-such-past", f"{no_time.message}; and {no_commit.message}", no_commit.hint) from None
+        assert workspace.repository
+        return PastCommit(state, workspace.root, workspace.repository, commit)
     if moment > now:
         raise Misused(
             "future", f"{text} is in the future: nothing is known of it", "leave the time out to ask about now"
         )
-    return moment
+    return PastTime(state, moment)
 
 
-def show_entry(entry: Entry, now: int, feedback: dict[str, int], max_chars: int | None = None) -> EntryShape:
+def show_entry(
+    entry: Entry, now: int, feedback: dict[str, int], max_chars: int | None = None, shown: Shown | None = None
+) -> EntryShape:
+    """An entry as it leaves an operation; of the past it is not said how its citations stand now."""
     shape: EntryShape = {
         "id": entry.id,
         "title": entry.title,
@@ -147,6 +172,10 @@ def show_entry(entry: Entry, now: int, feedback: dict[str, int], max_chars: int 
         "created_at": format_time(entry.created),
         "updated_at": format_time(entry.updated),
         "version": entry.version,
+        "reaffirmed_at": None if entry.reaffirmed is None else format_time(entry.reaffirmed),
+        "drift": shown.drift if shown else None,
+        "standing": shown.standing if shown else None,
+        "citations": [show_citation(one) for one in shown.citations] if shown else [],
         "diverged": entry.diverged,
         "heads": list(entry.heads),
         "path": f".decapod/knowledge/{entry.path}",
@@ -155,6 +184,17 @@ def show_entry(entry: Entry, now: int, feedback: dict[str, int], max_chars: int 
     if max_chars is not None and len(entry.content) > max_chars:
         shape["content"] = entry.content[:max_chars]
         shape["truncated"] = True
+    return shape
+
+
+def show_citation(checked: Checked) -> CitationShape:
+    shape: CitationShape = {
+        "provenance": checked.provenance,
+        "state": checked.state,
+        "now": str(checked.now) if checked.now else None,
+    }
+    if checked.why:
+        shape["why"] = checked.why
     return shape
 
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from decapod_py.domain.authored import Authored, authored_of, decimal, version_fields, version_text, with_lifetime
 from decapod_py.domain.entry import ROOT_SCOPE, Entry
-from decapod_py.domain.fold import DECAY, EVENTS, fold_entry, is_due, versions_of
+from decapod_py.domain.fold import DECAY, EVENTS, citations_of, fold_entry, is_due, versions_of
 from decapod_py.domain.text import check_content, check_label, check_reason, check_tags, check_title
 from decapod_py.foundation.clock import format_time, parse_time
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.operations.catalogue import operation
-from decapod_py.operations.knowledge import firewall
+from decapod_py.operations.knowledge.citing import anchored, anchored_again, carried, with_citations
 from decapod_py.operations.knowledge.entries import (
     changed,
     check_provenances,
@@ -19,7 +19,9 @@ from decapod_py.operations.knowledge.entries import (
     find_living_entry,
     refuse_diverged,
     refuse_held_key,
+    refuse_unknown_events,
 )
+from decapod_py.views import firewall
 from decapod_py.writer import Draft
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ def edit(workspace: Workspace, request: EditEntry) -> Changed:
         after = _edited(workspace, writer, entry, before, request, provenances)
         if _says_the_same(before, after):
             return _unchanged(entry)
+        refuse_unknown_events(workspace, writer.state, provenances)
+        after = anchored(workspace, after) if provenances else anchored_again(workspace, writer.state, entry, after)
         if _may_be_active(entry, after):
             refuse_held_key(writer.state, after.merge_key, after.scope, entry.id)
         event = writer.append(actor, _version("entry.edited", writer, entry, after))
@@ -195,7 +199,9 @@ def revive(workspace: Workspace, request: Revive) -> Changed:
             promotion = firewall.promotion_for(writer.state, workspace.policy, entry.id, provenances)
             firewall.refuse_other_text(writer.state, promotion, entry.title, entry.content)
         if provenances:
-            authored = authored._replace(provenances=provenances)
+            authored = anchored(workspace, authored._replace(provenances=provenances))
+        else:
+            authored = carried(writer.state, entry, authored)
         if request.expires_ts or entry.expired(writer.now):
             lifetimes = workspace.policy.lifetimes["default"]
             authored = with_lifetime(authored, None, request.expires_ts, writer.now, lifetimes)
@@ -217,7 +223,7 @@ def settle(workspace: Workspace, request: Settle) -> Changed:
         if len(holders) == 1 and not writer.state.entry(request.target):
             raise Refused("nothing-to-settle", f"only {holders[0].id} holds the merge key {request.target!r}")
         if len(holders) > 1:
-            entry, authored, replaced = _settled_key(holders, request.keep)
+            entry, authored, replaced = _settled_key(writer.state, holders, request.keep)
         else:
             entry, authored, replaced = _settled_entry(writer.state, request.target, request.keep)
         if entry.procedural:
@@ -232,7 +238,7 @@ def settle(workspace: Workspace, request: Settle) -> Changed:
 Settled = tuple[Entry, Authored, list[Entry]]  # what is kept, what it says, and what it supersedes
 
 
-def _settled_key(holders: list[Entry], keep: str) -> Settled:
+def _settled_key(state: State, holders: list[Entry], keep: str) -> Settled:
     kept = next((holder for holder in holders if holder.id == keep), None)
     if kept is None:
         raise Refused(
@@ -241,10 +247,11 @@ def _settled_key(holders: list[Entry], keep: str) -> Settled:
             f" {', '.join(holder.id for holder in holders)}",
         )
     refuse_diverged(kept)
+    authored = carried(state, kept, authored_of(kept))
     replaced = [holder for holder in holders if holder is not kept]
     if not kept.procedural and any(holder.procedural for holder in replaced):
         raise Refused("rule-protected", "only another rule may supersede a rule", "keep the procedural entry")
-    return kept, authored_of(kept), replaced
+    return kept, authored, replaced
 
 
 def _settled_entry(state: State, target: str, keep: str) -> Settled:
@@ -270,9 +277,10 @@ def _authored_at(state: State, entry_id: str, version: str) -> Authored:
     """What one version by itself says."""
     # Among this entry's own: an id that was used twice may mean an event of another's too.
     versions = versions_of(entry_id, state.events_of(f"e:{entry_id}"))
-    folded = fold_entry(entry_id, [event for event in versions if event["event_id"] == version])
+    alone = [event for event in versions if event["event_id"] == version]
+    folded = fold_entry(entry_id, alone)
     assert folded
-    return authored_of(folded)
+    return with_citations(authored_of(folded), citations_of(entry_id, alone, version))
 
 
 @operation(writes=True)

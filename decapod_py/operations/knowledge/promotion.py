@@ -13,7 +13,7 @@ from decapod_py.foundation.clock import format_time
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge.entries import find_living_entry, refuse_diverged
-from decapod_py.operations.knowledge.firewall import refuse_approver
+from decapod_py.views.firewall import refuse_approver
 from decapod_py.writer import Draft
 
 if TYPE_CHECKING:

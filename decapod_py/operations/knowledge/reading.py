@@ -10,16 +10,19 @@ from decapod_py.domain.words import searchable, tag_key, tags_key
 from decapod_py.foundation.clock import parse_time
 from decapod_py.foundation.errors import Refused
 from decapod_py.operations.catalogue import operation
-from decapod_py.operations.knowledge.entries import find_entry, parse_past, show_entry
+from decapod_py.operations.knowledge.citing import look_at
+from decapod_py.operations.knowledge.entries import find_entry, past_of, show_entry
 
 if TYPE_CHECKING:
     from decapod_py.domain.entry import Entry
     from decapod_py.operations.requests import GetEntry, History, ListEntries
     from decapod_py.operations.shapes import EntryShape, HistoryItem, HistoryShape, Listed
+    from decapod_py.views.past import Past
     from decapod_py.views.state import State
     from decapod_py.workspace import Workspace
 
 _FAR = 2**62  # more than SQLite counts to is no more than this
+DRIFTED = ("changed", "gone", "unresolvable", "moved", "reformatted")
 _NO_FEEDBACK = dict.fromkeys(OUTCOMES, 0)
 
 
@@ -28,16 +31,20 @@ def get(workspace: Workspace, request: GetEntry) -> EntryShape:
     """Show one entry, now or as it was at an earlier time."""
     state = workspace.state()
     now = workspace.clock()
-    moment = parse_past(request.as_of, now)
+    past = past_of(workspace, state, request.as_of)
+    if past:
+        return _get_past(state, past, request)
     entry = find_entry(state, request.id)
-    if moment is None:
-        return show_entry(entry, now, state.feedback(entry.id), request.max_chars)
-    from decapod_py.views.past import entry_as_of, feedback_as_of
+    shown = look_at(workspace, state, [entry])[entry.id]
+    return show_entry(entry, now, state.feedback(entry.id), request.max_chars, shown)
 
-    then = entry_as_of(state, entry.id, moment)
+
+def _get_past(state: State, past: Past, request: GetEntry) -> EntryShape:
+    # By the id as given first: a commit of another branch may know entries that are not here.
+    then = past.entry(request.id) or past.entry(find_entry(state, request.id).id)
     if then is None:
-        raise Refused("not-found", f"entry {entry.id} was not known at {request.as_of}")
-    return show_entry(then, moment, feedback_as_of(state, moment).get(entry.id, _NO_FEEDBACK), request.max_chars)
+        raise Refused("not-found", f"entry {request.id} was not known at {request.as_of}")
+    return show_entry(then, past.moment, past.feedback().get(then.id, _NO_FEEDBACK), request.max_chars)
 
 
 @operation()
@@ -45,15 +52,17 @@ def list_(workspace: Workspace, request: ListEntries) -> Listed:
     """List entries, newest first, by status, tag, scope, key, author or time."""
     state = workspace.state()
     now = workspace.clock()
-    moment = parse_past(request.as_of, now)
+    past = past_of(workspace, state, request.as_of)
     since = parse_time(request.since) if request.since is not None else None
-    if moment is not None:
-        return _list_past(state, moment, since, request)
+    if past is not None:
+        return _list_past(past, since, request)
     where, values = _conditions(request, now, since)
-    page = state.entries(
-        where, (*values, request.limit, min(request.offset, _FAR)), order="updated DESC, id LIMIT ? OFFSET ?"
-    )
-    shown = [show_entry(entry, now, state.feedback(entry.id)) for entry in page]
+    if request.drifted:
+        return _list_drifted(workspace, state, where, values, request)
+    window = (*values, request.limit, min(request.offset, _FAR))
+    page = list(state.entries(where, window, order="updated DESC, id LIMIT ? OFFSET ?"))
+    seen = look_at(workspace, state, page)
+    shown = [show_entry(entry, now, state.feedback(entry.id), shown=seen[entry.id]) for entry in page]
     return {"total": state.count("entries", where, values), "count": len(shown), "entries": shown}
 
 
@@ -77,12 +86,24 @@ def _conditions(request: ListEntries, now: int, since: int | None) -> tuple[str,
     return where, [value for _, values in wanted for value in values]
 
 
-def _list_past(state: State, moment: int, since: int | None, request: ListEntries) -> Listed:
-    from decapod_py.views.past import entries_as_of, feedback_as_of
+def _list_drifted(
+    workspace: Workspace, state: State, where: str, values: list[Any], request: ListEntries
+) -> Listed:
+    """Whether an entry drifted is in no table: every one that matches is looked at."""
+    found = list(state.entries(where, values, order="updated DESC, id"))
+    seen = look_at(workspace, state, found)
+    drifted = [entry for entry in found if seen[entry.id].drift in DRIFTED]
+    page = drifted[request.offset : request.offset + request.limit]
+    now = workspace.clock()
+    shown = [show_entry(entry, now, state.feedback(entry.id), shown=seen[entry.id]) for entry in page]
+    return {"total": len(drifted), "count": len(shown), "entries": shown}
 
-    matching = [entry for entry in entries_as_of(state, moment) if _matches(entry, request, moment, since)]
+
+def _list_past(past: Past, since: int | None, request: ListEntries) -> Listed:
+    moment = past.moment
+    matching = [entry for entry in past.entries() if _matches(entry, request, moment, since)]
     matching.sort(key=lambda entry: (-entry.updated, entry.id))
-    feedback = feedback_as_of(state, moment)
+    feedback = past.feedback()
     page = matching[request.offset : request.offset + request.limit]
     shown = [show_entry(entry, moment, feedback.get(entry.id, _NO_FEEDBACK)) for entry in page]
     return {"total": len(matching), "count": len(shown), "entries": shown}

@@ -16,9 +16,10 @@ from decapod_py.foundation.clock import format_time, parse_time
 from decapod_py.foundation.errors import DecapodError, Misused, Refused
 from decapod_py.foundation.files import write_whole
 from decapod_py.operations.catalogue import operation
-from decapod_py.operations.knowledge import firewall
 from decapod_py.operations.knowledge.add import decide, draft_of, read_authored
+from decapod_py.operations.knowledge.citing import resolved_where_possible, resolver_of
 from decapod_py.operations.knowledge.entries import confidence, refuse_held_key
+from decapod_py.views import firewall
 
 if TYPE_CHECKING:
     from decapod_py.domain.entry import Entry
@@ -98,6 +99,7 @@ def _check(workspace: Workspace, file: IO[bytes], result: Imported) -> tuple[lis
     keys: set[tuple[str, str]] = set()
     promotions: set[str] = set()
     superseded: set[str] = set()
+    resolver = resolver_of(workspace)
     good: list[Row] = []
     for number, line in _lines(file):
         result["read"] += 1
@@ -110,7 +112,7 @@ def _check(workspace: Workspace, file: IO[bytes], result: Imported) -> tuple[lis
                 _refuse_unpromoted(workspace, state, row, promotions)
             elif row.entry_id and row.status == "superseded":
                 superseded.add(row.entry_id)
-            good.append(row)
+            good.append(row._replace(authored=resolved_where_possible(resolver, row.authored)))
         except DecapodError as problem:
             result["bad"].append({"line": number, "code": problem.code, "message": problem.message})
         if not number % 500:
@@ -161,8 +163,12 @@ def _is_unchanged(state: State, row: Row) -> bool:
     """Whether the line says what is here already. Refuses an id or a key that something else has."""
     known = state.entry(row.entry_id) if row.entry_id else None
     if known:
+        # When it expires, and what its citations said, is not what a line says.
         here = authored_of(known)._replace(
-            expires=row.authored.expires, expires_by_default=row.authored.expires_by_default
+            expires=row.authored.expires,
+            expires_by_default=row.authored.expires_by_default,
+            anchors=row.authored.anchors,
+            cited=row.authored.cited,
         )
         if here == row.authored:
             return True

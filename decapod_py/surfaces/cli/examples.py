@@ -7,6 +7,7 @@ TAGLINE = "Decapod keeps what a team and its agents know inside the git reposito
 GROUPS = {
     "knowledge": "Record, find and govern what is known.",
     "ledger": "Check, read, restore and pack the events behind it all.",
+    "hooks": "Let git run the gates and catch up by itself.",
 }
 
 GLOBAL_OPTIONS = {
@@ -70,7 +71,17 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "decapod knowledge export --format markdown --output handbook/",
     ),
     "ledger verify": ("decapod ledger verify", "decapod ledger verify --allow-gaps"),
+    "scan": ("decapod scan", "decapod -C path/to/repository scan", "decapod scan --base origin/main"),
     "rebuild": ("decapod rebuild --check",),
+    "hooks": ("decapod hooks install", "decapod hooks status"),
+    "hooks install": ("decapod hooks install", "decapod hooks install pre-commit pre-push"),
+    "hooks uninstall": ("decapod hooks uninstall",),
+    "hooks run": ("decapod hooks run pre-commit", "DECAPOD_HOOK_TIMEOUT=60 git commit"),
+    "connect": (
+        "decapod connect claude --instructions",
+        "decapod connect vscode --print",
+        "decapod connect cursor --remove",
+    ),
     "doctor": ("decapod doctor", "decapod doctor --fix"),
     "schema": ("decapod schema knowledge.add",),
     "mcp": ("decapod mcp", "decapod mcp --toolset all --actor agent:reviewer"),

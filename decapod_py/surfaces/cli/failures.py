@@ -6,9 +6,10 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from decapod_py.domain.text import one_line
 from decapod_py.foundation.errors import Call, DecapodError, Hint, refused_by_the_machine
 from decapod_py.surfaces.cli.commands import PROGRAM, commands, words
-from decapod_py.surfaces.cli.output import is_terminal, one_line, report, to_json
+from decapod_py.surfaces.cli.output import is_terminal, report, to_json
 
 if TYPE_CHECKING:
     from decapod_py.surfaces.cli.catalogue_shape import Param

@@ -104,8 +104,11 @@ class _Reader:
     def _argument(self, word: str) -> None:
         if not self.arguments:
             raise Doubt
-        param = self.arguments.pop(0)
-        self.given[param["field"]] = _converted(param, word)
+        param = self.arguments[0]
+        if param["kind"] == "list":  # takes all that follow
+            self.given.setdefault(param["field"], []).append(word)
+        else:
+            self.given[param["field"]] = _converted(self.arguments.pop(0), word)
 
     def _option(self, word: str, rest: list[str]) -> None:
         name, equals, attached = word.partition("=")

@@ -4,31 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from typing import Any, BinaryIO, TextIO
 
+from decapod_py.domain.text import UNSAFE
 from decapod_py.foundation.errors import Refused
-
-# Entries are written by strangers. Control characters drive a terminal, directional overrides reorder what it shows,
-# and a lone surrogate cannot be encoded at all.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_BLANKS = re.compile(r"\s+")
-
-
-def neutral(text: str) -> str:
-    """The text with every character that acts instead of showing written out as an escape."""
-    return text if text.isprintable() else _UNSAFE.sub(_written_out, text)
-
-
-def one_line(text: str) -> str:
-    """The same on a single line, so that stored text cannot pose as a line of ours."""
-    return text if text.isprintable() else neutral(_BLANKS.sub(" ", text).strip())
-
-
-def _written_out(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def to_json(value: Any) -> str:
@@ -38,7 +18,7 @@ def to_json(value: Any) -> str:
 
 def safe_json(text: str) -> str:
     """JSON text whose remaining unsafe characters are escapes too: the same value, harmless on a terminal."""
-    return text if text.isprintable() else _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return text if text.isprintable() else UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def answer(text: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from decapod_py.surfaces.cli.output import neutral, one_line, safe_json, to_json
+from decapod_py.domain.text import neutral, one_line
+from decapod_py.surfaces.cli.output import safe_json, to_json
 
 Result = dict[str, Any]
 Lines = Iterable[str]
@@ -67,10 +68,25 @@ def entry_facts(entry: Result) -> list[tuple[str, str]]:
         ("written", f"{one_line(entry['created_at'])} by {one_line(entry['author'])}"),
         ("updated", _updated(entry)),
         ("feedback", _counts(entry["feedback"])),
+        ("standing", one_line(entry["standing"] or "")),
+        ("drift", _citations(entry)),
+        ("reaffirmed", one_line(entry["reaffirmed_at"] or "")),
         ("version", one_line(entry["version"])),
         ("heads", joined(entry["heads"]) if entry["diverged"] else ""),
         ("file", one_line(entry["path"])),
     ]
+
+
+def _citations(entry: Result) -> str:
+    """How the citations stand, where there is something to say."""
+    if entry["drift"] in (None, "ok"):
+        return one_line(entry["drift"] or "")
+    told = [one for one in entry["citations"] if one["state"] != "ok"]
+    return ", ".join(
+        f"{one_line(one['state'])}: {one_line(one['provenance'])}"
+        + (f" is {one_line(one['now'])}" if one["now"] else "")
+        for one in told
+    )
 
 
 def entry_status(entry: Result) -> str:
@@ -174,6 +190,10 @@ def hit_line(hit: Result) -> str:
     parts += [f"#{one_line(tag)}" for tag in hit["tags"]]
     if hit["status"] != "active":
         parts.append(one_line(hit["status"]))
+    if hit["drift"] not in (None, "ok"):
+        parts.append(f"drift: {one_line(hit['drift'])}")
+    if hit["standing"] not in (None, "merged"):
+        parts.append(one_line(hit["standing"]))
     return "  ".join(part for part in parts if part)
 
 
@@ -192,6 +212,91 @@ def found_summary(result: Result) -> str:
         return f"nothing found for {one_line(result['query'])!r}; fewer or other words, or --status any, may find it"
     more = f"; {result['omitted']} more: --limit or --max-chars" if result["omitted"] else ""
     return quantity(result["count"], "result") + more
+
+
+def _drifted(result: Result) -> Lines:
+    for one in result["citations"]:
+        if one["state"] not in ("ok", "unanchored"):
+            now = f" -> {one_line(one['now'])}" if one["now"] and one["state"] != "changed" else ""
+            why = f" ({one_line(one['why'])})" if one.get("why") else ""
+            yield f"{one['state']:<12} {one_line(one['id'])}  {one_line(one['provenance'])}{now}{why}"
+            yield f"{'':<12} {one_line(one['title'])}"
+            if one["diff"]:
+                yield from indented(one["diff"])
+    if result["fixed"]:
+        yield f"anchored anew: {joined(result['fixed'])}"
+    yield drift_summary(result)
+    if not result["ok"]:
+        yield "next: decapod knowledge reaffirm ID --reason WHY where it still holds; else edit or deprecate the entry"
+
+
+def drift_summary(result: Result) -> str:
+    states = ", ".join(f"{number} {one_line(name)}" for name, number in result["summary"].items())
+    return f"{quantity(result['checked'], 'citation')} checked" + (f": {states}" if states else "")
+
+
+def _reaffirmed(result: Result) -> Lines:
+    if not result["reaffirmed"]:
+        yield "nothing to reaffirm: what these entries cite is as it was"
+    else:
+        yield f"reaffirmed {joined(result['reaffirmed'])}"
+        yield f"event: {one_line(result['event_id'])}"
+
+
+def _reasons(result: Result) -> Lines:
+    place = one_line(result["path"]) + (f":{result['line']}" if result["line"] else "")
+    for one in result["results"]:
+        yield reason_line(one)
+        yield f"    {one_line(one['snippet'])}"
+    if not result["count"]:
+        yield f"no entry cites {place}"
+    else:
+        more = f"; {result['omitted']} more: --limit" if result["omitted"] else ""
+        verb = "cites" if result["count"] == 1 else "cite"
+        yield f"{entries(result['count'])} {verb} {place}{more}"
+
+
+def reason_line(one: Result) -> str:
+    citation = one["citation"]
+    where = one_line(citation["now"] or citation["provenance"]).removeprefix("file:")
+    remarks = [one_line(one["standing"])]
+    if one["drift"] not in (None, "ok"):
+        remarks.append(f"its code {one_line(one['drift'])}" if one["drift"] in ("changed", "moved") else one["drift"])
+    rule = "rule " if one["rule"] else ""
+    return f"{rule}{one_line(one['id'])}  {one_line(one['title'])}  ({where}; {', '.join(remarks)})"
+
+
+def _validated(result: Result) -> Lines:
+    if "report" in result:
+        yield result["report"]
+        return
+    for finding in result["findings"]:
+        yield f"{finding['severity']}: {finding_place(finding)}{one_line(finding['message'])} [{finding['gate']}]"
+        yield f"  fix: {one_line(finding['fix'])}"
+    for gate in result["gates"]:
+        if gate["state"] in ("skipped", "broken"):
+            yield f"{gate['state']}: {one_line(gate['gate'])}: {one_line(gate['reason'] or '')}"
+    yield validated_summary(result)
+
+
+def finding_place(finding: Result) -> str:
+    if not finding["file"]:
+        return ""
+    return one_line(finding["file"]) + (f":{finding['line']}" if finding["line"] else "") + ": "
+
+
+def validated_summary(result: Result) -> str:
+    states = [gate["state"] for gate in result["gates"]]
+    verdict = "BROKEN" if result["broken"] else "passed" if result["ok"] else "FAILED"
+    counts = ", ".join(f"{states.count(name)} {name}" for name in _GATE_STATES if name in states)
+    warnings = len(result["findings"]) - result["failing"]
+    parts = [f"{quantity(result['failing'], 'failing finding')}", quantity(warnings, "warning")]
+    if result["known"]:
+        parts.append(f"{result['known']} known")
+    return f"{verdict}: {', '.join(parts)} (gates: {counts})"
+
+
+_GATE_STATES = ("passed", "warned", "failed", "broken", "skipped", "off")
 
 
 def _changed(result: Result) -> Lines:
@@ -365,12 +470,104 @@ def _diagnosis(result: Result) -> Lines:
         yield "next: decapod doctor --fix repairs what loses nothing"
 
 
+def _scanned(result: Result) -> Lines:
+    for alike in scan_groups(result):
+        finding = alike[0]
+        yield f"{scan_place(finding)}: {one_line(finding['message'])} [{one_line(finding['kind'])}]"
+        yield from (f"  {name}: {value}" for name, value in scan_facts(alike))
+    yield from scan_notes(result)
+    yield scan_summary(result)
+
+
+def scan_groups(result: Result) -> list[list[Result]]:
+    """Findings of one document that say the same, together: a reader mends them in one go."""
+    groups: dict[tuple[str, ...], list[Result]] = {}
+    for finding in result["findings"]:
+        groups.setdefault((finding["file"], finding["kind"], finding["message"]), []).append(finding)
+    return list(groups.values())
+
+
+def scan_facts(alike: list[Result]) -> list[tuple[str, str]]:
+    finding, lines = alike[0], [str(other["line"]) for other in alike[1:]]
+    facts = [
+        ("says", one_line(finding["mention"])),
+        ("also in line", ", ".join(lines)),
+        ("since", scan_since(finding)),
+        ("fix", one_line(finding["fix"])),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def scan_place(finding: Result) -> str:
+    return f"{one_line(finding['file'])}:{finding['line']}"
+
+
+def scan_since(finding: Result) -> str:
+    since = finding["since"]
+    if since is None:
+        return "the working tree; it is not committed"
+    return f"{one_line(since['commit'])[:10]} {one_line(since['date'])} {one_line(since['subject'])}"
+
+
+def scan_notes(result: Result) -> Lines:
+    return (f"note: {one_line(note)}" for note in result["notes"])
+
+
+def scan_summary(result: Result) -> str:
+    read = f"{quantity(result['checked'], 'mention')} in {quantity(result['files'], 'document')}"
+    asked = f" since {one_line(result['base'])[:10]}" if result["base"] else ""
+    if result["ok"]:
+        return f"nothing is broken{asked}: of {read}, {result['good']} are good and the rest never were in this history"
+    count = len(result["findings"]) + result["omitted"]
+    more = f", {result['omitted']} not shown (--limit)" if result["omitted"] else ""
+    return f"{count} broken{asked}{more}: of {read}, {result['good']} are good"
+
+
 def _uninstalled(result: Result) -> Lines:
     yield from (f"removed {one_line(path)}" for path in result["removed"])
     yield from (f"kept {one_line(path)}" for path in result["kept"])
     if not result["removed"]:
         yield "nothing to remove"
     yield from next_steps(result["next"])
+
+
+def _hooks_installed(result: Result) -> Lines:
+    for hook in result["hooks"]:
+        first = f", after {one_line(hook['chained'])}" if hook["chained"] else ""
+        yield f"{one_line(hook['action'])} {one_line(hook['hook'])}{first}"
+    yield f"in {one_line(result['directory'])}"
+    yield from next_steps(result["next"])
+
+
+def _hooks_uninstalled(result: Result) -> Lines:
+    yield from (f"removed {one_line(path)}" for path in result["removed"])
+    yield from (f"restored {one_line(path)}" for path in result["restored"])
+    yield from (f"left {one_line(left['path'])}: {one_line(left['reason'])}" for left in result["left"])
+    if not result["removed"] and not result["restored"] and not result["left"]:
+        yield "nothing to remove"
+
+
+def _hooks_status(result: Result) -> Lines:
+    for hook in result["hooks"]:
+        first = f", after {one_line(hook['chained'])}" if hook["chained"] else ""
+        yield f"{one_line(hook['hook']):<13}  {one_line(hook['state'])}{first}"
+    yield f"in {one_line(result['directory'])}"
+    if result["managed_by"]:
+        yield f"{one_line(result['managed_by'])} looks after the hooks here; decapod hooks install says what to add"
+    if not result["initialised"]:
+        yield "next: decapod init; until then the hooks do nothing"
+
+
+def _hook_run(result: Result) -> Lines:
+    return [one_line(line) for line in result["lines"]]
+
+
+def _connected(result: Result) -> Lines:
+    printed = [file["text"].rstrip("\n") for file in result["files"] if file["action"] == "printed"]
+    if printed:
+        return [neutral("\n\n".join(printed))]
+    files = [f"{one_line(file['action'])} {one_line(file['path'])}" for file in result["files"]]
+    return [*files, *next_steps(result["next"])]
 
 
 def _anything(result: Result) -> Lines:
@@ -387,12 +584,17 @@ RENDERERS: dict[str, Callable[[Result], Lines]] = {
     "status": _status,
     "rebuild": _rebuilt,
     "doctor": _diagnosis,
+    "scan": _scanned,
     "uninstall": _uninstalled,
     "knowledge.add": _added,
     "knowledge.get": _entry,
     "knowledge.list": _listed,
     "knowledge.history": _history,
     "knowledge.search": _found,
+    "knowledge.drift": _drifted,
+    "knowledge.reaffirm": _reaffirmed,
+    "why": _reasons,
+    "validate": _validated,
     "knowledge.edit": _changed,
     "knowledge.deprecate": _changed,
     "knowledge.revive": _changed,
@@ -409,4 +611,9 @@ RENDERERS: dict[str, Callable[[Result], Lines]] = {
     "ledger.show": _shown,
     "ledger.restore": _restored,
     "ledger.pack": _packed,
+    "hooks.install": _hooks_installed,
+    "hooks.uninstall": _hooks_uninstalled,
+    "hooks.status": _hooks_status,
+    "hooks.run": _hook_run,
+    "connect": _connected,
 }

@@ -12,8 +12,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from decapod_py.domain.text import neutral, one_line
 from decapod_py.surfaces.cli import render as plain
-from decapod_py.surfaces.cli.output import neutral, one_line
 
 Result = dict[str, Any]
 _STATUS_STYLES = {"active": "green", "stale": "yellow", "deprecated": "yellow", "superseded": "dim", "deleted": "red"}
@@ -144,6 +144,17 @@ def _status_of_workspace(result: Result) -> RenderableType:
     return Group(facts, _coloured(below)) if below else facts
 
 
+def _scanned(result: Result) -> RenderableType:
+    parts: list[RenderableType] = []
+    for alike in plain.scan_groups(result):
+        finding = alike[0]
+        heading = Text(plain.scan_place(finding), style="cyan").append(f"  {one_line(finding['kind'])}", style="dim")
+        told = Text(one_line(finding["message"]), style="bold")
+        parts += [heading, Padding(Group(told, _facts(plain.scan_facts(alike))), (0, 0, 1, 2))]
+    parts += [Text(note, style="yellow") for note in plain.scan_notes(result)]
+    return Group(*parts, Text(plain.scan_summary(result), style="bold green" if result["ok"] else "bold red"))
+
+
 def _shown(result: Result) -> RenderableType:
     columns = ("ts", "ledger", "type", "actor", "event_id")
     table = _table(*columns)
@@ -162,4 +173,5 @@ RENDERERS: dict[str, Callable[[Result], RenderableType]] = {
     "knowledge.search": _found,
     "knowledge.history": _history,
     "ledger.show": _shown,
+    "scan": _scanned,
 }

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     MakeRequest = Callable[[Command, dict[str, Any]], Any]
 
 
+# A commit does not wait for Rich to be imported, and what is printed to be pasted is not wrapped.
+_ALWAYS_PLAIN = frozenset({"hooks.run", "connect"})
+
+
 class Invocation(NamedTuple):
     """A command line that was understood; nothing has been read or run yet."""
 
@@ -50,6 +54,8 @@ def _run(invocation: Invocation, make_request: MakeRequest) -> int:
     result, warnings = _operate(command, request)
     show(command["name"], result, invocation.as_json)
     warn(warnings)
+    if result.get("broken"):
+        return 3
     return 1 if result.get("ok") is False else 0
 
 
@@ -81,7 +87,7 @@ def show(name: str, result: dict[str, Any], as_json: bool) -> None:
     """Prints a result: JSON for programs, tables and colour on a terminal, plain text in a pipe."""
     if as_json:
         answer(to_json(result))
-    elif is_terminal(sys.stdout):
+    elif is_terminal(sys.stdout) and name not in _ALWAYS_PLAIN:
         from decapod_py.surfaces.cli.rich_render import render_on_terminal
 
         render_on_terminal(name, result)

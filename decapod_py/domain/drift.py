@@ -1,0 +1,299 @@
+"""Drift: how a citation stands in the file as it is now.
+
+A cited text is `ok` where it was, `moved` when it stands elsewhere, `reformatted` when only its layout differs,
+`changed` when something else stands in its place, and `gone` when nothing does. Which of two equal texts is the cited
+one is told by the lines around it, then by nearness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from decapod_py.domain.anchors import Anchor, Cited, comparable, digest_of, split_lines
+from decapod_py.domain.filetext import FileText
+from decapod_py.domain.layout import same_but_for_layout
+from decapod_py.domain.symbols import kinds_with_names
+from decapod_py.domain.whereabouts import (
+    Region,
+    Surroundings,
+    is_distinctive,
+    region_between,
+    regions_wrapped_anew,
+    similar_region,
+)
+
+__all__ = ["STATES", "FileText", "Sighting", "diff_of", "is_whole", "look", "then_text", "unified", "worst"]
+
+STATES = ("gone", "changed", "unresolvable", "unanchored", "moved", "reformatted", "ok")  # the worst first
+
+_MOST_CANDIDATES = 1_000  # equal texts before and after the old place that are weighed against each other
+_MOST_CONFIRMED = 64  # windows of which a digest is computed
+_MOST_WRAPPED = 60  # regions that are compared as to their layout
+_MOST_HASHED = 100_000  # lines of them, where nothing but the digest is known of a text
+# How much of a text must be left to call it changed; more where its place is known and nothing is left there.
+_SHARE, _SHARE_ELSEWHERE = 0.4, 0.7
+_MOST_DIFF_LINES = 200
+_MOST_COMPARED = 400  # lines of each side of a diff
+_LONGEST_DIFF_LINE = 500
+
+
+class Sighting(NamedTuple):
+    """What was found of a citation."""
+
+    state: str  # ok, moved, reformatted, changed or gone
+    first: int | None  # where it stands in the file now; none for a whole file and for what is gone
+    last: int | None
+    now: str | None  # the text there; none for what is gone
+
+
+_GONE = Sighting("gone", None, None, None)
+
+
+def worst(states: Iterable[str]) -> str | None:
+    """The state that speaks for all of them; nothing for none."""
+    return min(states, key=STATES.index, default=None)
+
+
+def look(anchor: Anchor, cited: Cited | None, path: str, text: str | FileText) -> Sighting:
+    """How a citation stands in a text, which is that of its file under whatever name it has now.
+
+    Who looks for many citations in one file gives the same FileText each time.
+    """
+    file = text if isinstance(text, FileText) else FileText(text)
+    if anchor.name is not None and kinds_with_names(path):
+        return _look_for_name(anchor, anchor.name, cited, path, file)
+    if anchor.first is None or anchor.last is None:
+        return _look_at_all(anchor, cited, path, file)
+    return _look_for_lines(anchor, cited, path, file)
+
+
+def _look_at_all(anchor: Anchor, cited: Cited | None, path: str, file: FileText) -> Sighting:
+    state = _state_of(anchor, cited, path, file.text)
+    return Sighting(state, None, None, file.text)
+
+
+def _look_for_name(anchor: Anchor, name: str, cited: Cited | None, path: str, file: FileText) -> Sighting:
+    """A name is where it is: its lines may be others, and that is no drift."""
+    table = file.table(path)
+    if table is None:
+        return _look_for_lines(anchor, cited, path, file)
+    found = table.find(name)
+    if found is None:
+        elsewhere = _same_text(anchor, cited, file)
+        return _sighted("moved", elsewhere, file) if elsewhere else _GONE
+    state = _state_of(anchor, cited, path, file.between(*found))
+    return _sighted(state, found, file)
+
+
+def _state_of(anchor: Anchor, cited: Cited | None, path: str, now: str) -> str:
+    """For a text that stands where the cited one stood."""
+    if digest_of(now) == anchor.digest:
+        return "ok"
+    if cited and is_whole(anchor, cited) and same_but_for_layout(path, cited.head, now):
+        return "reformatted"
+    return "changed"
+
+
+def _look_for_lines(anchor: Anchor, cited: Cited | None, path: str, file: FileText) -> Sighting:
+    found = _same_text(anchor, cited, file)
+    if found:
+        return _sighted("ok" if _is_old_place(anchor, cited, found) else "moved", found, file)
+    if not cited or not comparable(cited.head):
+        return _at_old_place(anchor, file)
+    around = Surroundings(cited, _old_place(anchor, cited, file))
+    between = region_between(file, around, anchor.lines)
+    if is_whole(anchor, cited):
+        for region in _maybe_reformatted(cited, path, file, around, between):
+            return _sighted("reformatted", region.lines(file), file)
+    if between and not between.empty:
+        return _sighted("changed", between.lines(file), file)
+    similar = similar_region(file, cited.head, around, _SHARE_ELSEWHERE if between else _SHARE)
+    return _sighted("changed", similar.lines(file), file) if similar else _GONE
+
+
+def _maybe_reformatted(
+    cited: Cited, path: str, file: FileText, around: Surroundings, between: Region | None
+) -> Iterator[Region]:
+    """Regions that say what was cited, laid out otherwise. Equal ones were seen before, and were not the cited one."""
+    if between and not between.empty and same_but_for_layout(path, cited.head, between.text(file)):
+        yield between
+    then = comparable(cited.head)
+    for wrapped in islice(regions_wrapped_anew(file, cited, around), _MOST_WRAPPED):
+        if comparable(wrapped.region.text(file)) != then and same_but_for_layout(path, wrapped.then, wrapped.now):
+            yield wrapped.region
+
+
+def _sighted(state: str, lines: tuple[int, int], file: FileText) -> Sighting:
+    return Sighting(state, *lines, file.between(*lines))
+
+
+def _at_old_place(anchor: Anchor, file: FileText) -> Sighting:
+    """Nothing is known of the text but its digest: whatever stands there now is another one."""
+    assert anchor.first is not None and anchor.last is not None
+    last = min(anchor.last, len(file.lines))
+    if not any(file.lines[anchor.first - 1 : last]):
+        return _GONE
+    return _sighted("changed", (anchor.first, last), file)
+
+
+def _same_text(anchor: Anchor, cited: Cited | None, file: FileText) -> tuple[int, int] | None:
+    """The lines that say what was cited: of several such places the one that is meant."""
+    stands = _stands_at_old_place(anchor, file)
+    if cited is None or not comparable(cited.head):
+        return _clamped(anchor, file) if stands else _by_digest(anchor, file)
+    around = Surroundings(cited, _old_place(anchor, cited, file))
+    if stands and around.agree_fully(file, _old_region(anchor, file)):
+        return _clamped(anchor, file)
+    ranked = sorted(
+        _candidates(anchor, cited, file, around),
+        key=lambda region: (-around.agreement(file, region), abs(region.first - around.place), region.first),
+    )
+    for region in ranked[:_MOST_CONFIRMED]:
+        lines = region.lines(file)
+        if digest_of(file.between(*lines)) == anchor.digest and _is_meant(anchor, cited, file, around, region):
+            return _with_empty_lines(anchor, cited, lines, file)
+    return None
+
+
+def _is_meant(anchor: Anchor, cited: Cited, file: FileText, around: Surroundings, region: Region) -> bool:
+    """Whether an equal text is hardly another one: by itself, by where it stands or by what stands around it."""
+    if is_distinctive(cited.head):
+        return True
+    agreement = around.agreement(file, region)
+    if _is_old_place(anchor, cited, region.lines(file)):
+        return agreement > 0 or not around.stand_elsewhere(file)
+    return agreement >= 1
+
+
+def _candidates(anchor: Anchor, cited: Cited, file: FileText, around: Surroundings) -> list[Region]:
+    """Where the text, or as much of it as was kept, stands."""
+    lines = [line.rstrip() for line in split_lines(cited.head)]
+    lines = [line for line in lines if line]
+    size = len(lines) if is_whole(anchor, cited) else anchor.lines
+    if len(lines) == 1 and size >= 1 and not is_whole(anchor, cited):
+        beginning = lines[0].strip()  # of a line too long to be kept
+        starts = [at for at, place in enumerate(file.solid) if file.lines[place].lstrip().startswith(beginning)]
+        starts = sorted(starts, key=lambda at: abs(at - around.place))[:_MOST_CANDIDATES]
+    else:
+        starts = file.blocks_like(lines, around.place, _MOST_CANDIDATES)
+        if len(starts) >= _MOST_CANDIDATES:
+            starts += around.starts_within(file, lines)
+    return [Region(at, at + size - 1) for at in dict.fromkeys(starts) if size and at + size <= len(file.solid)]
+
+
+def _by_digest(anchor: Anchor, file: FileText) -> tuple[int, int] | None:
+    """A text of which only the digest is left (it was redacted) is looked for window by window, the nearest first."""
+    if not anchor.lines or anchor.first is None:
+        return None
+    near = file.solid_from(anchor.first)
+    starts = range(len(file.solid) - anchor.lines + 1)
+    most = _MOST_HASHED // anchor.lines
+    for at in sorted(starts, key=lambda at: abs(at - near))[:most]:
+        lines = Region(at, at + anchor.lines - 1).lines(file)
+        if digest_of(file.between(*lines)) == anchor.digest:
+            return lines
+    return None
+
+
+def _stands_at_old_place(anchor: Anchor, file: FileText) -> bool:
+    if anchor.first is None or anchor.last is None or anchor.first > len(file.lines):
+        return False
+    return digest_of(file.between(anchor.first, anchor.last)) == anchor.digest
+
+
+def _old_region(anchor: Anchor, file: FileText) -> Region:
+    assert anchor.first is not None and anchor.last is not None
+    return Region(file.solid_from(anchor.first), file.solid_from(anchor.last + 1) - 1)
+
+
+def _clamped(anchor: Anchor, file: FileText) -> tuple[int, int]:
+    assert anchor.first is not None and anchor.last is not None
+    return anchor.first, max(anchor.first, min(anchor.last, len(file.lines)))
+
+
+def _old_place(anchor: Anchor, cited: Cited, file: FileText) -> int:
+    return file.solid_from((anchor.first or 1) + _empty_lines(cited)[0])
+
+
+def _is_old_place(anchor: Anchor, cited: Cited | None, lines: tuple[int, int]) -> bool:
+    """The same lines, or the same beginning: empty lines that came or went inside of a text are no move."""
+    if anchor.first is None or anchor.last is None:
+        return False
+    begins = anchor.first + (_empty_lines(cited)[0] if cited else 0)
+    return anchor.first <= lines[0] <= lines[1] <= anchor.last or lines[0] in (anchor.first, begins)
+
+
+def _with_empty_lines(anchor: Anchor, cited: Cited, lines: tuple[int, int], file: FileText) -> tuple[int, int]:
+    """The lines, with the empty ones that were cited along with them, as far as those are here too."""
+    if anchor.first is not None and anchor.last is not None and anchor.first <= lines[0] <= lines[1] <= anchor.last:
+        return _clamped(anchor, file)
+    first, last = lines
+    before, after = _empty_lines(cited)
+    while before and first > 1 and not file.lines[first - 2]:
+        first, before = first - 1, before - 1
+    while after and is_whole(anchor, cited) and last < len(file.lines) and not file.lines[last]:
+        last, after = last + 1, after - 1
+    return first, last
+
+
+def _empty_lines(cited: Cited) -> tuple[int, int]:
+    """How many empty lines the citation began and ended with."""
+    lines = cited.head.split("\n")
+    solid = [place for place, line in enumerate(lines) if line.strip()]
+    return (solid[0], len(lines) - 1 - solid[-1]) if solid else (0, 0)
+
+
+def is_whole(anchor: Anchor, cited: Cited) -> bool:
+    """Whether all of the cited text was kept."""
+    return digest_of(cited.head) == anchor.digest
+
+
+def then_text(anchor: Anchor, cited: Cited | None) -> str | None:
+    """What was cited, as far as it was kept; nothing where it was redacted."""
+    return cited.head if cited and comparable(cited.head) else None
+
+
+def diff_of(anchor: Anchor, cited: Cited | None, path: str, sighting: Sighting) -> str | None:
+    """What became of a citation, as a unified diff; nothing where one side is not known."""
+    then = then_text(anchor, cited)
+    if then is None or cited is None or sighting.now is None:
+        return None
+    if is_whole(anchor, cited):
+        return unified(then, sighting.now, path, anchor.first or 1, sighting.first or 1)
+    kept = len(then.split("\n"))
+    shown = unified(then, "\n".join(split_lines(sighting.now)[:kept]), path, anchor.first or 1, sighting.first or 1)
+    return f"{shown}\n… only the first {kept} lines of what was cited are known"
+
+
+def unified(then: str, now: str, path: str, first_then: int, first_now: int) -> str:
+    """A unified diff whose line numbers are those of the files; bounded, and says where it was cut."""
+    from difflib import SequenceMatcher
+
+    from decapod_py.domain.text import visible
+
+    one, other = (_diffable(text) for text in (then, now))
+    shown = [f"--- a/{visible(path)}", f"+++ b/{visible(path)}"]
+    for group in SequenceMatcher(None, one[:_MOST_COMPARED], other[:_MOST_COMPARED], False).get_grouped_opcodes(3):
+        (_, i1, _, j1, _), (_, _, i2, _, j2) = group[0], group[-1]
+        shown.append(f"@@ -{_span(i1, i2, first_then)} +{_span(j1, j2, first_now)} @@")
+        for change, i1, i2, j1, j2 in group:
+            if change == "equal":
+                shown += [f" {line}" for line in one[i1:i2]]
+            else:
+                shown += [f"-{line}" for line in one[i1:i2]] + [f"+{line}" for line in other[j1:j2]]
+    left_out = max(len(shown) - _MOST_DIFF_LINES, 0) + sum(max(len(side) - _MOST_COMPARED, 0) for side in (one, other))
+    shown = shown[:_MOST_DIFF_LINES]
+    return "\n".join([*shown, f"… {left_out} more lines"] if left_out else shown)
+
+
+def _diffable(text: str) -> list[str]:
+    lines = [line.rstrip() for line in split_lines(text)]
+    return [line if len(line) <= _LONGEST_DIFF_LINE else line[:_LONGEST_DIFF_LINE] + "…" for line in lines]
+
+
+def _span(start: int, stop: int, first: int) -> str:
+    """A range as diffs write it: an empty one names the line before it."""
+    size = stop - start
+    return f"{start + first - (not size)},{size}" if size != 1 else f"{start + first}"

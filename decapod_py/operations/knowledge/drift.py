@@ -1,0 +1,211 @@
+"""`decapod knowledge drift` and `reaffirm`: whether what entries cite is still what they cited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from decapod_py.domain.anchors import anchor_fields, cited_fields
+from decapod_py.domain.fold import EVENTS, Citation
+from decapod_py.domain.text import check_reason
+from decapod_py.foundation.errors import Call, DecapodError, Misused, Refused
+from decapod_py.operations.catalogue import operation
+from decapod_py.operations.knowledge.citing import resolver_of
+from decapod_py.operations.knowledge.entries import find_living_entry, show_citation
+from decapod_py.writer import Draft
+
+if TYPE_CHECKING:
+    from decapod_py.domain.entry import Entry
+    from decapod_py.operations.requests import Drift, Reaffirm
+    from decapod_py.operations.shapes import Drifted, DriftedCitation, Reaffirmed
+    from decapod_py.views.anchoring import Resolver
+    from decapod_py.views.ignored_revisions import IgnoredRevisions
+    from decapod_py.views.state import State
+    from decapod_py.views.watch import Checked
+    from decapod_py.workspace import Workspace
+    from decapod_py.writer import Writer
+
+WRONG = ("changed", "gone", "unresolvable")
+_MENDED = ("moved", "reformatted")
+Renewed = dict[str, list[Citation]]  # by entry
+
+
+@operation(writes=True, idempotent=True)
+def drift(workspace: Workspace, request: Drift) -> Drifted:
+    """Say of every citation whether it still is what was cited: ok, moved, reformatted, changed, gone.
+
+    Exit 1 when any is changed, gone or unresolvable. --fix anchors anew what only moved or was reformatted.
+    """
+    from decapod_py.domain.drift import STATES
+
+    fixed: list[str] = []
+    event_id = None
+    if request.fix:
+        fixed, event_id = _fix(workspace, request)
+    state = workspace.state()
+    entries = selected(workspace, state, request.ids, request.since, request.path)
+    checked = workspace.watch(state).check(entries)
+    checked.sort(key=lambda one: (STATES.index(one.state), one.entry_id, one.place))
+    by_id = {entry.id: entry for entry in entries}
+    shown = [_shown(workspace, state, by_id[one.entry_id], one) for one in checked[: request.limit]]
+    states = [one.state for one in checked]
+    return {
+        "ok": not any(found in WRONG for found in states),
+        "checked": len(checked),
+        "summary": {name: states.count(name) for name in STATES[::-1] if name in states},
+        "citations": shown,
+        "omitted": len(checked) - len(shown),
+        "fixed": fixed,
+        "event_id": event_id,
+    }
+
+
+def selected(
+    workspace: Workspace, state: State, ids: Iterable[str], since: str | None, path: str | None
+) -> list[Entry]:
+    """The entries in use that are meant: by id, or by what they cite."""
+    if ids:
+        return list({entry.id: entry for given in ids if (entry := find_living_entry(state, given))}.values())
+    entries = list(state.entries("status = 'active' AND provenances != '[]'"))
+    if since is not None:
+        from decapod_py.views.change import touched_since
+
+        touched = touched_since(workspace.root, workspace.repository, since)
+        entries = [entry for entry in entries if not touched.isdisjoint(_cited_paths(entry))]
+    if path is not None:
+        from decapod_py.domain.globs import matches_glob
+
+        entries = [entry for entry in entries if any(matches_glob(cited, path) for cited in _cited_paths(entry))]
+    return entries
+
+
+def _cited_paths(entry: Entry) -> set[str]:
+    from decapod_py.views.projection import cited_paths
+
+    return cited_paths(entry)
+
+
+def _shown(workspace: Workspace, state: State, entry: Entry, one: Checked) -> DriftedCitation:
+    difference = diff_of(workspace, state, entry, one) if one.state == "changed" else None
+    return {"id": entry.id, "title": entry.title, **show_citation(one), "diff": difference}
+
+
+def diff_of(workspace: Workspace, state: State, entry: Entry, one: Checked) -> str | None:
+    """Then and now, as a unified diff; nothing where the text was not kept."""
+    from decapod_py.views.watch import difference
+
+    return difference(workspace.root, workspace.repository, state.citations(entry)[one.place], one)
+
+
+def _fix(workspace: Workspace, request: Drift) -> tuple[list[str], str | None]:
+    from decapod_py.views.ignored_revisions import IgnoredRevisions
+
+    with workspace.writing() as writer:
+        entries = selected(workspace, writer.state, request.ids, request.since, request.path)
+        checked = workspace.watch(writer.state).check(entries, files_only=True)
+        resolver = resolver_of(workspace)
+        ignored = IgnoredRevisions(workspace.root, workspace.repository)
+        renewed: Renewed = {}
+        for one in checked:
+            found = _mended(writer.state, resolver, ignored, one)
+            if found:
+                renewed.setdefault(one.entry_id, []).append(found)
+        event_id = _renew(writer, workspace.actor(request.actor), "entry.reanchored", renewed, None)
+    return sorted(renewed), event_id
+
+
+def _mended(state: State, resolver: Resolver, ignored: IgnoredRevisions, one: Checked) -> Citation | None:
+    if one.state in _MENDED:
+        return _here(resolver, one)
+    if one.state == "changed":
+        entry = state.entry(one.entry_id)
+        assert entry
+        if ignored.explain(state.citations(entry)[one.place], one):
+            return _here(resolver, one)
+    return None
+
+
+def _here(resolver: Resolver, one: Checked) -> Citation | None:
+    """The citation anchored where it stands now; what is written in the entry stays as it is."""
+    try:
+        return resolver.anchored(str(one.now or one.provenance))._replace(provenance=one.provenance)
+    except DecapodError:
+        return None
+
+
+def _renew(writer: Writer, actor: str, kind: str, renewed: Renewed, reason: str | None) -> str | None:
+    """One event, however many entries it names: their Markdown stays as it is."""
+    if not renewed:
+        return None
+    entries = [entry for entry_id in sorted(renewed) if (entry := writer.state.entry(entry_id))]
+    fields: dict[str, Any] = {
+        "entry_ids": [entry.id for entry in entries],
+        "was": writer.was(*entries),
+        "anchors": {
+            entry_id: [{**(anchor_fields(one.anchor) or {}), "provenance": one.provenance} for one in citations]
+            for entry_id, citations in renewed.items()
+        },
+    }
+    text: dict[str, Any] = {
+        "anchors": {entry_id: [cited_fields(one.cited) for one in citations] for entry_id, citations in renewed.items()}
+    }
+    if reason:
+        text["reason"] = reason
+    return str(writer.append(actor, Draft(EVENTS, kind, fields, text))["event_id"])
+
+
+@operation(writes=True)
+def reaffirm(workspace: Workspace, request: Reaffirm) -> Reaffirmed:
+    """Record that somebody looked and the entries still hold: their citations are anchored as they stand now.
+
+    Name entries, or all that cite what changed since a commit or what a path matches.
+    """
+    if not request.ids and request.since is None and request.path is None:
+        raise Misused("nothing-named", "no entry is named", "give ids, or --since REF, or --path GLOB")
+    actor = workspace.actor(request.actor)
+    reason = check_reason(request.reason)
+    with workspace.writing() as writer:
+        entries = selected(workspace, writer.state, request.ids, request.since, request.path)
+        checked: dict[str, list[Checked]] = {entry.id: [] for entry in entries}
+        for one in workspace.watch(writer.state).check(entries, files_only=True):
+            checked[one.entry_id].append(one)
+        if not request.ids:
+            checked = {named: found for named, found in checked.items() if any(one.state != "ok" for one in found)}
+        _refuse_gone(checked)
+        _refuse_rules(workspace, writer.state, checked)
+        resolver = resolver_of(workspace)
+        renewed = {
+            entry_id: [citation for one in found if (citation := _here(resolver, one))]
+            for entry_id, found in checked.items()
+        }
+        event_id = _renew(writer, actor, "entry.reaffirmed", renewed, reason)
+    return {"reaffirmed": sorted(renewed), "event_id": event_id}
+
+
+def _refuse_gone(checked: dict[str, list[Checked]]) -> None:
+    gone = [one for found in checked.values() for one in found if one.state in ("gone", "unresolvable")]
+    if gone:
+        raise Refused(
+            "citation-gone",
+            f"entry {gone[0].entry_id} cites {gone[0].provenance}, which is {gone[0].state}"
+            + (f", and {len(gone) - 1} more" if len(gone) > 1 else ""),
+            Call("knowledge.edit", {"id": gone[0].entry_id, "provenance": ["REF"]}),
+        )
+
+
+def _refuse_rules(workspace: Workspace, state: State, checked: dict[str, list[Checked]]) -> None:
+    """Whether a rule still holds is for people to say."""
+    rules = [entry_id for entry_id in checked if (entry := state.entry(entry_id)) and entry.procedural]
+    if workspace.agent and rules:
+        raise Refused("rule-protected", f"{rules[0]} is a rule: people reaffirm rules, agents do not")
+
+
+def summary_line(workspace: Workspace) -> str | None:
+    """One line about entries that drifted, for a hook; nothing when all is well."""
+    state = workspace.state()
+    checked = workspace.watch(state).check(state.entries("status = 'active'"), files_only=True)
+    drifted = {one.entry_id for one in checked if one.state in WRONG}
+    if not drifted:
+        return None
+    count = f"{len(drifted)} entries cite" if len(drifted) > 1 else "1 entry cites"
+    return f"{count} what has changed: decapod knowledge drift"

@@ -1,0 +1,35 @@
+"""Whether a database is what a fold of the ledgers from nothing gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+# What must be the same in a database made anew. Row numbers and places in segments may differ.
+_COMPARED = {
+    "events": "SELECT lower(hex(hash)), event_id, ledger, type, recorded, is_head FROM events ORDER BY hash",
+    "entries": "SELECT id, lower(hex(digest)), title_key FROM entries ORDER BY id",
+    "cited_files": "SELECT e.id, c.path FROM cited_files c JOIN entries e ON e.number = c.number ORDER BY e.id, c.path",
+    "redactions": "SELECT DISTINCT event_id FROM redactions ORDER BY event_id",
+    "promotions": "SELECT * FROM promotions ORDER BY id",
+    "promotion_uses": "SELECT * FROM promotion_uses ORDER BY promotion, entry_id",
+    "feedback": "SELECT * FROM feedback ORDER BY entry_id",
+    "search": "SELECT e.id, w.title, w.tags, w.content FROM entry_words w JOIN entries e ON e.number = w.rowid"
+    " ORDER BY e.id",
+}
+
+
+def differences(found: Connection, fresh: Connection) -> list[str]:
+    """Where the database is not the fold: table by table, the first row that differs."""
+    differing = []
+    for table, query in _COMPARED.items():
+        mine, theirs = iter(found.execute(query)), iter(fresh.execute(query))
+        while (one := next(mine, None)) == (other := next(theirs, None)):
+            if one is None:
+                break
+        else:
+            row = (one or other or ("?",))[0]
+            differing.append(f"{table} differs from the fold of the ledgers, first at {row}")
+    return differing
