@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from decapod_py.domain.event import refuse_newer_format
 from decapod_py.foundation.clock import Clock, system_clock
@@ -31,6 +31,16 @@ if TYPE_CHECKING:
     from decapod_py.views.watch import Watch
 
 FOLDER = ".decapod"
+
+
+class Scrubbed(NamedTuple):
+    """What came of taking redacted texts out."""
+
+    segments: list[str]  # written anew
+    kept: list[str]  # the same below `kept`
+    left: list[pages.Page]  # Markdown that is not ours to overwrite
+    moved_aside: list[str]  # databases that were removed
+    forgotten: bool  # whether the database remembers nothing: who reads it may be in the way
 
 
 class Workspace:
@@ -233,6 +243,36 @@ class Workspace:
                 connection = self._without_damage("it is damaged")
             self._refill(connection)
             self._catch_up(connection)
+
+    def obey_redactions(self) -> Scrubbed:
+        """Takes every redacted text out of Markdown, segments, what is kept of them, and the database."""
+        from decapod_py.storage import redaction
+
+        self._refuse_read_only()
+        with self.locked():
+            self.refuse_at_work()
+            connection = self._caught_up()
+            state = State(connection, self.ledgers)
+            # Files first: without the texts in the ledgers nothing would tell a redacted text from an edit.
+            left = pages.write_redacted(connection, self.pages(connection), state.redacted_entries())
+            _refuse_unwritable(left)
+            redacted = state.redacted()
+            stripped = redaction.strip(self.ledgers, self.local, redacted)
+            kept = redaction.strip(os.path.join(self.local, "kept"), self.local, redacted)
+            forget_left_over(self.local)
+            aside = database.forget_moved_aside(self.database_path)
+            connection = self._caught_up()
+            search.forget_deleted(connection)
+            return Scrubbed(stripped, kept, left, aside, database.forget_deleted(connection))
+
+    def refuse_at_work(self) -> None:
+        """Segments that git may have taken in change only while it rests."""
+        if not self._may_write_markdown():
+            raise Refused(
+                "git-at-work",
+                "git is at work here (index.lock), and may be reading the very files that would change",
+                "wait until it is done; if none runs, remove index.lock",
+            )
 
     def unlike_the_fold(self) -> list[pages.Page]:
         """The Markdown files that are not what the fold says."""
@@ -452,6 +492,8 @@ class Workspace:
 
     def _finish_markdown(self, connection: sqlite3.Connection, *, durable: bool) -> None:
         """What is recorded stays recorded: a file that cannot be written waits for the next command."""
+        if self._hands_off:
+            return
         if not self._may_write_markdown():
             self.warnings.append("git is at work here (index.lock); the next command writes the Markdown")
             return
@@ -517,6 +559,16 @@ def _identity(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _refuse_unwritable(left: list[pages.Page]) -> None:
+    for page in left:
+        if page.state == "unwritable":
+            raise Refused(
+                "unfinished",
+                f"{FOLDER}/knowledge/{page.path} cannot be written: redacted texts are hidden, and still in the files",
+                "make it writable and do the same again",
+            )
 
 
 def _unfinished(problem: Exception) -> Refused:

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 LARGEST_TEXT = 16 << 20  # bytes; a larger file is known by its digest alone
 _MOST_LINES, _MOST_CHARACTERS = 80, 4_000  # of a cited text, kept to find it again and to show what changed
 _CONTEXT = 3  # lines before and after, to tell one `return None` from another
+_NEAR = 40  # lines among which those are that are not empty
+_MOST_CONTEXT = 400  # characters of them
 
 
 class Anchor(NamedTuple):
@@ -88,9 +90,15 @@ def decoded(data: bytes) -> str | None:
 def cited_text(lines: list[str], first: int, last: int) -> Cited:
     """What the lines `first` to `last` say, with a little of what surrounds them."""
     head = [line.rstrip() for line in lines[first - 1 : last]][:_MOST_LINES]
-    before = [line.rstrip() for line in lines[: first - 1] if line.strip()][-_CONTEXT:]
-    after = [line.rstrip() for line in lines[last : last + 40] if line.strip()][:_CONTEXT]
-    return Cited(_cut("\n".join(head), _MOST_CHARACTERS), _cut("\n".join(before), 400), _cut("\n".join(after), 400))
+    before = [line.rstrip() for line in lines[max(first - 1 - _NEAR, 0) : first - 1] if line.strip()][-_CONTEXT:]
+    after = [line.rstrip() for line in lines[last : last + _NEAR] if line.strip()][:_CONTEXT]
+    while len(before) > 1 and len("\n".join(before)) > _MOST_CONTEXT:
+        del before[0]  # what is nearest to the citation stays
+    return Cited(
+        _cut("\n".join(head), _MOST_CHARACTERS),
+        _cut("\n".join(before), _MOST_CONTEXT),
+        _cut("\n".join(after), _MOST_CONTEXT),
+    )
 
 
 def _cut(text: str, most: int) -> str:

@@ -25,11 +25,12 @@ class Authored(NamedTuple):
     confidence: str | None = None
     anchors: tuple[Anchor | None, ...] = ()  # one a provenance, or none at all
     cited: tuple[Cited | None, ...] = ()  # what the anchors' texts said
+    allowed_secret: str | None = None  # why something that looks like a secret may stand here
 
 
 def authored_of(entry: Entry) -> Authored:
-    """What the version of an entry that shows says, but for the cited text, which only its events have."""
-    return Authored(*(getattr(entry, name) for name in Authored._fields if name != "cited"))
+    """What the version of an entry that shows says, but for what only its events have."""
+    return Authored(*(getattr(entry, name) for name in Authored._fields if name not in ("cited", "allowed_secret")))
 
 
 def version_fields(entry_id: str, path: str, authored: Authored, was: dict[str, list[str]]) -> dict[str, Any]:
@@ -56,6 +57,8 @@ def version_text(authored: Authored, reason: str | None = None) -> dict[str, Any
     text: dict[str, Any] = {"title": authored.title, "content": authored.content}
     if any(authored.cited):
         text["anchors"] = [cited_fields(cited) for cited in authored.cited]
+    if authored.allowed_secret:
+        text["allowed_secret"] = authored.allowed_secret
     return {**text, "reason": reason} if reason else text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from functools import cache
 
 MAKEFILES = ("Makefile", "makefile", "GNUmakefile", "*/Makefile", "*/makefile", "*/GNUmakefile", "*.mk", "*.make")
 
@@ -18,12 +19,16 @@ _COMMON_TARGETS = frozenset(
 
 _MAKES = (
     r"def|defp|defn|defmacro|defmodule|class|module|function|func|fn|fun|sub|proc|struct|enum|union|trait|interface|type"
-    r"|typealias|typedef|const|let|var|val|static|record|protocol|object|namespace|message|service|rpc|#\s*define"
+    r"|typealias|typedef|const|let|var|val|static|record|protocol|object|namespace|message|service|rpc"
     r"|macro_rules!|data|newtype|alias|attr_\w+|CREATE TABLE(?: IF NOT EXISTS)?"
 )
 _NO_TYPE = (
-    r"return|else|await|yield|new|throw|case|goto|not|and|or|in|if|while|assert|del|raise|print|import|from|use|go|defer"
+    r"return|else|await|yield|new|throw|case|goto|not|and|or|in|if|while|assert|del|raise|print|import|from|use|go"
+    r"|defer"
 )
+
+_NAME = re.compile(r"\w+(?:[:.-]+\w+)*")
+_LEAST_CONTEXT = 4  # characters around a name that tell a rename from another rule of a makefile
 
 
 def is_makefile(path: str) -> bool:
@@ -56,11 +61,12 @@ def npm_scripts(text: str) -> frozenset[str]:
     return frozenset(scripts) if isinstance(scripts, dict) else frozenset()
 
 
+@cache
 def definition_of(name: str) -> re.Pattern[str]:
     """What a line looks like that makes this symbol."""
     word = re.escape(name)
     return re.compile(
-        rf"\b(?:{_MAKES})\s+(?:\([^()]*\)\s*|[*&]+|self\.)?(?:\w+(?:\.|::|#))?{word}(?!\w)"
+        rf"(?:\b(?:{_MAKES})|#\s*define)\s+(?:\([^()]*\)\s*|[*&]+|self\.)?(?:\w+(?:\.|::|#))?{word}(?!\w)"
         rf"|^\s*(?:export\s+|self\.|this\.|pub\s+|public\s+|private\s+|protected\s+|final\s+|static\s+|readonly\s+)*{word}"
         rf"\s*(?::[^=(]*)?=(?!=)"
         rf"|^\s*(?:async\s+|static\s+|get\s+|set\s+|public\s+|private\s+|protected\s+)*{word}\s*\([^()]*\)\s*(?::[^{{]*)?\{{"
@@ -70,12 +76,14 @@ def definition_of(name: str) -> re.Pattern[str]:
 
 
 def renamed_in(line: str, name: str, added: list[str]) -> str | None:
-    """What the symbol is called now, where the same change wrote the same line with another name in its place."""
+    """The new name, where the same change wrote the same line with just one other name in its place."""
     before, _, after = line.partition(name)
-    for other in added:
-        if not other.startswith(before):
-            continue
-        found = re.match(r"\w+", other[len(before) :])
-        if found and other[len(before) + found.end() :] == after and found[0] != name:
-            return found[0]
-    return None
+    if len((before + after).strip()) < _LEAST_CONTEXT:
+        return None
+    names = {
+        other[len(before) : len(other) - len(after)]
+        for other in added
+        if len(other) > len(before) + len(after) and other.startswith(before) and other.endswith(after)
+    }
+    found = names.pop() if len(names) == 1 else ""
+    return found if found != name and _NAME.fullmatch(found) else None

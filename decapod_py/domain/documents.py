@@ -32,7 +32,7 @@ _PAST = re.compile(
 _LIST = re.compile(r"(cmakelists|robots|requirements.*|constraints.*)\.txt")
 _DECISION = re.compile(r"(^|/)(adrs?|decisions)/|(^|/)adr[-_ ]?\d", re.IGNORECASE)
 _STATUS = re.compile(
-    r"^[\s>*_#|-]*status[\s*_:|#]*(?:\n[\s>*_-]*){0,3}[*_~\[\s]*"
+    r"^[\s>*_#|-]*status[\s*_:|#]*(?:\n[\s>*_-]*){0,3}(?:~~[^~\n]*~~)?[*_~\[\s]*"
     r"(superseded|superceded|deprecated|rejected|replaced|obsolete|withdrawn|abandoned)",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -82,7 +82,7 @@ def _look_for_name(anchor: Anchor, name: str, cited: Cited | None, path: str, fi
     found = table.find(name)
     if found is None:
         elsewhere = _same_text(anchor, cited, file)
-        return _sighted("moved", elsewhere, file) if elsewhere else _GONE
+        return _sighted("moved", elsewhere.lines(file), file) if elsewhere else _GONE
     state = _state_of(anchor, cited, path, file.between(*found))
     return _sighted(state, found, file)
 
@@ -97,12 +97,15 @@ def _state_of(anchor: Anchor, cited: Cited | None, path: str, now: str) -> str:
 
 
 def _look_for_lines(anchor: Anchor, cited: Cited | None, path: str, file: FileText) -> Sighting:
+    if _is_as_it_was(anchor, cited, file):
+        return _sighted("ok", _old_lines(anchor, file), file)
     found = _same_text(anchor, cited, file)
     if found:
-        return _sighted("ok" if _is_old_place(anchor, cited, found) else "moved", found, file)
+        state = "ok" if _is_old_place(anchor, cited, file, found) else "moved"
+        return _sighted(state, _with_empty_lines(anchor, cited, file, found), file)
     if not cited or not comparable(cited.head):
         return _at_old_place(anchor, file)
-    around = Surroundings(cited, _old_place(anchor, cited, file))
+    around = _around(anchor, cited, file)
     between = region_between(file, around, anchor.lines)
     if is_whole(anchor, cited):
         for region in _maybe_reformatted(cited, path, file, around, between):
@@ -131,29 +134,33 @@ def _sighted(state: str, lines: tuple[int, int], file: FileText) -> Sighting:
 
 def _at_old_place(anchor: Anchor, file: FileText) -> Sighting:
     """Nothing is known of the text but its digest: whatever stands there now is another one."""
-    assert anchor.first is not None and anchor.last is not None
-    last = min(anchor.last, len(file.lines))
-    if not any(file.lines[anchor.first - 1 : last]):
-        return _GONE
-    return _sighted("changed", (anchor.first, last), file)
+    lines = _old_lines(anchor, file)
+    return _sighted("changed", lines, file) if any(file.lines[lines[0] - 1 : lines[1]]) else _GONE
 
 
-def _same_text(anchor: Anchor, cited: Cited | None, file: FileText) -> tuple[int, int] | None:
-    """The lines that say what was cited: of several such places the one that is meant."""
-    stands = _stands_at_old_place(anchor, file)
+def _is_as_it_was(anchor: Anchor, cited: Cited | None, file: FileText) -> bool:
+    """Whether the text and what surrounds it stand where they stood. Most do, and so need no index of the file."""
+    if anchor.first is None or anchor.last is None or anchor.first > len(file.lines):
+        return False
+    if digest_of(file.between(anchor.first, anchor.last)) != anchor.digest:
+        return False
     if cited is None or not comparable(cited.head):
-        return _clamped(anchor, file) if stands else _by_digest(anchor, file)
-    around = Surroundings(cited, _old_place(anchor, cited, file))
-    if stands and around.agree_fully(file, _old_region(anchor, file)):
-        return _clamped(anchor, file)
+        return True
+    return _around(anchor, cited, file).agree_fully(file, _old_region(anchor, file))
+
+
+def _same_text(anchor: Anchor, cited: Cited | None, file: FileText) -> Region | None:
+    """Where it says what was cited: of several such places the one that is meant."""
+    if cited is None or not comparable(cited.head):
+        return _by_digest(anchor, file)
+    around = _around(anchor, cited, file)
     ranked = sorted(
         _candidates(anchor, cited, file, around),
         key=lambda region: (-around.agreement(file, region), abs(region.first - around.place), region.first),
     )
     for region in ranked[:_MOST_CONFIRMED]:
-        lines = region.lines(file)
-        if digest_of(file.between(*lines)) == anchor.digest and _is_meant(anchor, cited, file, around, region):
-            return _with_empty_lines(anchor, cited, lines, file)
+        if digest_of(region.text(file)) == anchor.digest and _is_meant(anchor, cited, file, around, region):
+            return region
     return None
 
 
@@ -162,9 +169,9 @@ def _is_meant(anchor: Anchor, cited: Cited, file: FileText, around: Surroundings
     if is_distinctive(cited.head):
         return True
     agreement = around.agreement(file, region)
-    if _is_old_place(anchor, cited, region.lines(file)):
+    if _is_old_place(anchor, cited, file, region):
         return agreement > 0 or not around.stand_elsewhere(file)
-    return agreement >= 1
+    return agreement >= 1 or not around.tell or around.flow_into(file, region)
 
 
 def _candidates(anchor: Anchor, cited: Cited, file: FileText, around: Surroundings) -> list[Region]:
@@ -183,57 +190,49 @@ def _candidates(anchor: Anchor, cited: Cited, file: FileText, around: Surroundin
     return [Region(at, at + size - 1) for at in dict.fromkeys(starts) if size and at + size <= len(file.solid)]
 
 
-def _by_digest(anchor: Anchor, file: FileText) -> tuple[int, int] | None:
+def _by_digest(anchor: Anchor, file: FileText) -> Region | None:
     """A text of which only the digest is left (it was redacted) is looked for window by window, the nearest first."""
-    if not anchor.lines or anchor.first is None:
+    if not anchor.lines:
         return None
-    near = file.solid_from(anchor.first)
+    near = file.solid_from(anchor.first or 1)
     starts = range(len(file.solid) - anchor.lines + 1)
-    most = _MOST_HASHED // anchor.lines
-    for at in sorted(starts, key=lambda at: abs(at - near))[:most]:
-        lines = Region(at, at + anchor.lines - 1).lines(file)
-        if digest_of(file.between(*lines)) == anchor.digest:
-            return lines
+    for at in sorted(starts, key=lambda at: abs(at - near))[: _MOST_HASHED // anchor.lines]:
+        region = Region(at, at + anchor.lines - 1)
+        if digest_of(region.text(file)) == anchor.digest:
+            return region
     return None
 
 
-def _stands_at_old_place(anchor: Anchor, file: FileText) -> bool:
-    if anchor.first is None or anchor.last is None or anchor.first > len(file.lines):
-        return False
-    return digest_of(file.between(anchor.first, anchor.last)) == anchor.digest
+def _around(anchor: Anchor, cited: Cited, file: FileText) -> Surroundings:
+    return Surroundings(cited, file.solid_from((anchor.first or 1) + _empty_lines(cited)[0]))
+
+
+def _old_lines(anchor: Anchor, file: FileText) -> tuple[int, int]:
+    """The lines that were cited, as far as the file has them."""
+    first = anchor.first or 1
+    return first, max(first, min(anchor.last or first, len(file.lines)))
 
 
 def _old_region(anchor: Anchor, file: FileText) -> Region:
-    assert anchor.first is not None and anchor.last is not None
-    return Region(file.solid_from(anchor.first), file.solid_from(anchor.last + 1) - 1)
+    first, last = _old_lines(anchor, file)
+    return Region(file.solid_from(first), file.solid_from(last + 1) - 1)
 
 
-def _clamped(anchor: Anchor, file: FileText) -> tuple[int, int]:
-    assert anchor.first is not None and anchor.last is not None
-    return anchor.first, max(anchor.first, min(anchor.last, len(file.lines)))
-
-
-def _old_place(anchor: Anchor, cited: Cited, file: FileText) -> int:
-    return file.solid_from((anchor.first or 1) + _empty_lines(cited)[0])
-
-
-def _is_old_place(anchor: Anchor, cited: Cited | None, lines: tuple[int, int]) -> bool:
+def _is_old_place(anchor: Anchor, cited: Cited | None, file: FileText, region: Region) -> bool:
     """The same lines, or the same beginning: empty lines that came or went inside of a text are no move."""
-    if anchor.first is None or anchor.last is None:
-        return False
-    begins = anchor.first + (_empty_lines(cited)[0] if cited else 0)
-    return anchor.first <= lines[0] <= lines[1] <= anchor.last or lines[0] in (anchor.first, begins)
+    begins = (anchor.first or 1) + (_empty_lines(cited)[0] if cited else 0)
+    return region.lines(file)[0] == begins or region == _old_region(anchor, file)
 
 
-def _with_empty_lines(anchor: Anchor, cited: Cited, lines: tuple[int, int], file: FileText) -> tuple[int, int]:
-    """The lines, with the empty ones that were cited along with them, as far as those are here too."""
-    if anchor.first is not None and anchor.last is not None and anchor.first <= lines[0] <= lines[1] <= anchor.last:
-        return _clamped(anchor, file)
-    first, last = lines
-    before, after = _empty_lines(cited)
+def _with_empty_lines(anchor: Anchor, cited: Cited | None, file: FileText, region: Region) -> tuple[int, int]:
+    """The lines of a region, with the empty ones that were cited along with it, as far as those are here too."""
+    if region == _old_region(anchor, file):
+        return _old_lines(anchor, file)
+    first, last = region.lines(file)
+    before, after = _empty_lines(cited) if cited and is_whole(anchor, cited) else (0, 0)
     while before and first > 1 and not file.lines[first - 2]:
         first, before = first - 1, before - 1
-    while after and is_whole(anchor, cited) and last < len(file.lines) and not file.lines[last]:
+    while after and last < len(file.lines) and not file.lines[last]:
         last, after = last + 1, after - 1
     return first, last
 

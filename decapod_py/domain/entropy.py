@@ -48,7 +48,7 @@ def is_random(token: str) -> bool:
     The thresholds were chosen on 187 MB of source and documents. Of random tokens of 24 characters nine in ten are
     found, of 64 all but three in a hundred; of those sources' names, paths and numbers, one in ten million characters.
     """
-    if len(token) > _LONGEST or token.startswith(_PUBLIC) or is_placeholder(token):
+    if len(token) > _LONGEST or token.startswith(_PUBLIC):
         return False
     rest = re.sub(_HEX, "", token.rstrip("="))
     if len(rest) < _SHORTEST or not re.match(_MIXED, rest) or re.fullmatch(_MIXED_CASE_HEX, rest):
@@ -56,8 +56,10 @@ def is_random(token: str) -> bool:
     words = sum(len(word) for word in re.findall(_WORD, rest))
     return (
         words < 0.5 * len(rest)
+        and len(re.findall("[0-9]+", rest)) >= len(rest) // 16
         and _turns(rest) >= 0.36
         and _entropy(rest) >= (3.8 if len(rest) < 28 else 4.0)
+        and not is_placeholder(token)
         and not _is_encoded_text(token)
     )
 

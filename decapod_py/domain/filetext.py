@@ -144,7 +144,9 @@ class FileText:
 
 
 def as_context(line: str) -> str:
-    return line.strip()[:_CONTEXT_KEPT]
+    """A line as it is compared when it surrounds something: a formatter may have been there."""
+    line = line.strip()[:_CONTEXT_KEPT]
+    return " ".join(tokens_of(line)) or line
 
 
 def tokens_of(text: str) -> list[str]:

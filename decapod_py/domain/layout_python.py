@@ -7,7 +7,7 @@ tree; the rest token by token, where a formatter's parentheses count as a change
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from keyword import kwlist, softkwlist
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,18 +44,14 @@ class _Token(NamedTuple):
     depth: int  # in how many brackets it stands; an opener counts as outside of its own
 
 
-class _Unsure(Exception):
-    """The text begins or ends inside a string, or is no Python at all."""
-
-
 def same_python(then: str, now: str) -> bool:
     """Whether two pieces of Python are the same but for layout."""
-    for mended in _MENDED:
-        try:
-            return _same(mended(then), mended(now))
-        except _Unsure:
-            continue
-    return False
+    if _is_cut_in_a_string(then) != _is_cut_in_a_string(now):
+        return False
+    if not _is_cut_in_a_string(then):
+        return _same(then, now)
+    mended = [(mend(then), mend(now)) for mend in (_opened, _closed)]
+    return any(_same(*pair) for pair in mended if not any(map(_is_cut_in_a_string, pair)))
 
 
 def _same(then: str, now: str) -> bool:
@@ -83,16 +79,19 @@ def _closed(text: str) -> str:
     return f"{text}\n{opening[-1]}" if opening else text
 
 
-_MENDED: tuple[Callable[[str], str], ...] = (str, _opened, _closed)
+def _is_cut_in_a_string(text: str) -> bool:
+    """Whether the text begins or ends inside of a string, or is no Python at all: a quote has no other."""
+    return any(kind == "operator" and shown in "'\"\\" for kind, shown in _lexed(text))
+
+
+def _lexed(text: str) -> list[tuple[str, str]]:
+    lines = [line.rstrip() for line in split_lines(text)]
+    return [(match.lastgroup or "", match[0]) for match in _TOKEN.finditer("\n" + "\n".join(lines))]
 
 
 def _tokens(text: str) -> list[_Token]:
     """The tokens of a fragment; its indentation is in the newline tokens, also the first line's."""
-    lines = [line.rstrip() for line in split_lines(text)]
-    found = [(match.lastgroup or "", match[0]) for match in _TOKEN.finditer("\n" + "\n".join(lines))]
-    if any(kind == "operator" and shown in "'\"\\" for kind, shown in found):
-        raise _Unsure
-    return _with_depth([part for part in found if part[0] != "blank"])
+    return _with_depth([part for part in _lexed(text) if part[0] != "blank"])
 
 
 def _with_depth(found: list[tuple[str, str]]) -> list[_Token]:
@@ -191,13 +190,14 @@ def _make_plain(module: ast.Module, lines: list[str]) -> None:
         elif isinstance(node, ast.Delete):
             node.targets = [part for target in node.targets for part in _parts(target)]
         elif isinstance(node, ast.Expr):
-            _make_plain_expression(node, lines[node.lineno - 1])
+            _make_plain_expression(node, lines)
 
 
-def _make_plain_expression(node: ast.Expr, line: str) -> None:
-    """A string that stands alone is a docstring; any other expression may be a line out of a call.
+def _make_plain_expression(node: ast.Expr, lines: list[str]) -> None:
+    """A string that stands alone is a docstring; any other expression may be a line out of a call or a list.
 
-    There, `(a, b)` is one argument and `a, b` are two: whether it begins with a parenthesis counts.
+    There, `(a, b)` is one argument and `a, b` are two, and without its last comma `"a", "b",` runs into the next line:
+    how it begins and ends counts.
     """
     import ast
     from inspect import cleandoc
@@ -205,8 +205,15 @@ def _make_plain_expression(node: ast.Expr, line: str) -> None:
     value = node.value
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         value.value = "\n".join(part.rstrip() for part in cleandoc(value.value).split("\n")).strip()
-    elif line.encode("utf-8", "replace")[node.col_offset :].startswith(b"("):
-        node.value = ast.Tuple([ast.Constant("in parentheses"), value], ast.Load())
+        return
+    begins = _bytes(lines[node.lineno - 1])[node.col_offset :][:1]
+    ends = _bytes(lines[(node.end_lineno or 1) - 1])[: node.end_col_offset][-1:]
+    if begins == b"(" or ends == b",":
+        node.value = ast.Tuple([ast.Constant(begins == b"("), ast.Constant(ends == b","), value], ast.Load())
+
+
+def _bytes(line: str) -> bytes:
+    return line.encode("utf-8", "replace")  # a tree counts its columns in bytes
 
 
 def _parts(target: ast.expr) -> list[ast.expr]:
@@ -218,7 +225,13 @@ def _parts(target: ast.expr) -> list[ast.expr]:
 
 def _numbers(tokens: list[_Token]) -> list[str]:
     """A tree knows a number's value only; 0xFF that became 255 is an edit."""
-    return [token.text.lower() for token in tokens if token.kind == "number"]
+    return [_number(token.text) for token in tokens if token.kind == "number"]
+
+
+def _number(text: str) -> str:
+    """A number as formatters write it: 0XFF, .5 and 5. have one spelling."""
+    text = text.lower()
+    return re.sub(r"^(?=\.)", "0", re.sub(r"\.(?!\d)", ".0", text))
 
 
 def _placed_comments(tokens: list[_Token]) -> list[tuple[int, str]]:
@@ -252,7 +265,8 @@ def _ends_header(token: _Token, lambdas: list[int]) -> bool:
 
 
 def _comment(text: str) -> str:
-    return text.lstrip("#").strip() if not text.startswith(("#!", "#:")) else text
+    """A comment as formatters write it: with a blank after its sign."""
+    return re.sub(r"^(#+)[ \t]*", r"\1 ", text).rstrip()
 
 
 def _significant(tokens: list[_Token]) -> Iterator[object]:
@@ -274,7 +288,7 @@ def _significant(tokens: list[_Token]) -> Iterator[object]:
 
 def _significance(token: _Token) -> object:
     if token.kind == "number":
-        return token.text.lower()
+        return _number(token.text)
     return _string(token.text) if token.kind == "string" else token.text
 
 

@@ -21,6 +21,7 @@ _LONGEST_LINE = 20_000  # beyond that it is data, and nobody's sentence
 _FENCE = re.compile(r"[\s>]*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})\s*\{?\.?([\w+#-]*)(.*)")
 _SHELLS = words_of("sh bash shell console zsh shell-session sh-session shellsession terminal fish cmd")
 _UNSAID = frozenset({"", "text", "txt", "plaintext", "none", "tree"})
+_MAY_MENTION = re.compile(r"[`/]|\]\(|\]:|=\s*[\"']|::")
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*)")
 _UNDERLINE = re.compile(r"\s{0,3}(=+|-{3,}|~{3,}|\^{3,})\s*")
 _DIRECTIVE = re.compile(r"(\s*)\.\.\s+(code-block|code|sourcecode|prompt)::\s*([\w-]*)")
@@ -31,7 +32,7 @@ _LINK_DEFINITION = re.compile(r" {0,3}\[[^\]]{1,200}\]:\s+(<[^<>]*>|\S+)")
 _ATTRIBUTE = re.compile(r"""\b(?:src|href)\s*=\s*["']([^"'<>]{1,300})["']""", re.IGNORECASE)
 _ADDRESS = re.compile(r"\w+://\S*|www\.\S*")
 _STRUCK = re.compile(r"~~[^~]*~~|<(del|s)>[^<]*</\1>", re.IGNORECASE)
-_PUNCTUATION = "()[]{},.;:!?\"'*_“”‘’«»|"
+_BEFORE, _AFTER = "([{\"'*_“‘«|", ")]},.;:!?\"'*_”’»|"
 _TREE = re.compile(r"^([\s│|]*)(?:├|└|\+)[─-]+\s*(\S.*)")
 _STARTS_ANEW = re.compile(r"\s*(?:[-*+]\s|\d+[.)]\s|\||#|>|$|`{3}|~{3})")
 _PAST = re.compile(
@@ -140,9 +141,12 @@ class _Reader:
         return "".join(shown)
 
     def _mentions_in_prose(self, index: int, line: str) -> Iterator[Mention]:
-        sentence = self._sentence(index, line)
+        if not _MAY_MENTION.search(line):
+            return
+        found = [*_mentions_in_line(_STRUCK.sub("", line), index + 1, self.rst)]
+        sentence = self._sentence(index, line) if found else ""
         if not _PAST.search(sentence) and not _NOT_HERE.search(sentence):
-            yield from _mentions_in_line(_STRUCK.sub("", line), index + 1, self.rst)
+            yield from found
 
     def _sentence(self, index: int, line: str) -> str:
         """The line, with the ends of its sentences that stand on the lines around it."""
@@ -184,7 +188,7 @@ def _mentions_in_tree(lines: list[Line]) -> Iterator[Mention]:
         if _PAST.search(text) or not as_path(f"./{path}") or " " in name:
             continue
         names = (path,) if top in ("", ".") else (f"{top}/{path}", path)
-        yield Mention(number, "path", name, names)
+        yield Mention(number, "path", name, names, tree=lines[0][0])
 
 
 class _Span(NamedTuple):
@@ -202,7 +206,7 @@ def _mentions_in_line(line: str, number: int, rst: bool) -> Iterator[Mention]:
     for target in _targets(line if rst else rest, rst):
         yield from _mention_of_link(target, number)
     for word in _ADDRESS.sub(" ", _LINK.sub(" ", rest)).split():
-        word = word.strip(_PUNCTUATION).removeprefix("@")
+        word = word.lstrip(_BEFORE).rstrip(_AFTER).removeprefix("@")
         if "/" in word and has_file_extension(re.split(r"[:#]", word, maxsplit=1)[0]):
             yield from _mention_of_path(word, number)
 
@@ -240,7 +244,7 @@ def _mentions_in_span(span: _Span, number: int, rst: bool) -> Iterator[Mention]:
     if rst and code.endswith(">") and (target := _RST_LINK.fullmatch(code)):
         code = target[1].strip()
     found = as_path(code, blanks=True)
-    if is_command(code):
+    if is_command(code) and " " in code:
         yield from mentions_in_line(code, number)
     elif found:
         yours = _MADE_OR_YOURS.search(span.before) or _IN_YOURS.match(span.after)

@@ -18,6 +18,7 @@ class Mention(NamedTuple):
     names: tuple[str, ...]  # the paths it may stand for, the parts of a symbol, or the one target or script
     at: int | None = None  # the line of the file, for `path:12`
     link: bool = False  # counted from the document's folder, as links are
+    tree: int | None = None  # the first line of the drawn tree it is in
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -42,7 +43,7 @@ _WHOLE_NAMES = words_of(
 _AT_A_LINE = re.compile(r"(.+?)(?::(\d{1,7})(?:[-:]\d{1,7})?|#L(\d{1,7})(?:C\d+)?(?:-L?\d{1,7}(?:C\d+)?)?)")
 _NO_PATH = re.compile(r"""[<>{}*?$\[\]|"\\…=,;!`\x00-\x1f]|\.\.\.|://|//|%[A-Za-z_(]|^[~#+-]|^mailto:""")
 _PLACEHOLDER = re.compile(
-    r"(^|/)(path/to|foo|bar|baz|qux|x+|y+|your[-_ ]?.*|my[-_ ].*|some[-_ ]?.*|any|name|file|filename|dirname|example"
+    r"(^|/)(path/to|foo|bar|baz|qux|x+|y+|your([-_].*)?|my[-_].*|some[-_].*|any|name|file|filename|dirname|example"
     r"|placeholder|foobar|whatever|n+|YYYY.*|XXX.*|NNN.*|0001-.*)(\.\w+)?(/|$)",
     re.IGNORECASE,
 )

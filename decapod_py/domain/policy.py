@@ -123,9 +123,7 @@ def read_policy(table: dict[str, Any], place: str) -> Policy:
     if not isinstance(version, int) or isinstance(version, bool):
         raise _wrong(place, "format must be a whole number")
     refuse_newer_format(version)
-    _known_keys(
-        table, ("format", "provenance", "promotion", "decay", "gates", "secrets", "limits", "proof"), "", place
-    )
+    _known_keys(table, ("format", "provenance", "promotion", "decay", "gates", "secrets", "limits", "proof"), "", place)
     provenance = _table(table, "provenance", place)
     _known_keys(provenance, ("schemes", "resolve"), "provenance", place)
     promotion = _table(table, "promotion", place)

@@ -61,7 +61,7 @@ def parse_file_citation(text: str) -> FileCitation:
     if fragment and not lines and not named:
         raise _wrong(
             f"file:{text}",
-            f"#{fragment} is no range of lines such as #L3-L9, and no Python symbol or Markdown heading",
+            "what follows # is no range of lines such as L3-L9, and no Python symbol or Markdown heading",
         )
     path = check_path(path)
     if not lines:
@@ -76,6 +76,8 @@ def parse_file_citation(text: str) -> FileCitation:
 
 
 def _may_be_named(path: str, fragment: str) -> bool:
+    if re.match(r"L\d", fragment):
+        return False  # lines that were written wrong
     return any(path.lower().endswith(kinds) and re.fullmatch(form, fragment) for kinds, form in _NAMES.items())
 
 

@@ -84,10 +84,12 @@ _LONGEST_BLOCK = 20_000
 
 def _blocks(text: str) -> Iterator[_Span]:
     """The `-----BEGIN NAME-----` blocks of the text, with their names. One without an end is its first line."""
-    end = 0
+    end = closing = 0
     for match in re.finditer(r"-{4,5} ?BEGIN ([A-Z0-9 ]{3,60}+)-{4,5}", text) if "BEGIN" in text else ():
         if match.start() >= end:
-            end = max(match.end(), text.find("---END", match.end(), match.end() + _LONGEST_BLOCK))
+            if 0 <= closing < match.end():
+                closing = text.find("---END", match.end())
+            end = closing if 0 <= closing - match.end() < _LONGEST_BLOCK else match.end()
             yield _Span(match.start(), end, match[1])
 
 
@@ -122,7 +124,9 @@ _NO_PASSWORDS = frozenset(
 
 
 def _is_password(user: str, password: str) -> bool:
-    return password not in (user, "") and password.lower() not in _NO_PASSWORDS and not is_placeholder(password)
+    if password in (user, "") or password[0] in "${<":
+        return False
+    return password.lower() not in _NO_PASSWORDS and not is_placeholder(password)
 
 
 _NAME = (
@@ -163,9 +167,9 @@ def _named(text: str) -> Iterator[_Span]:
             if _is_password(user, password):
                 yield _Span(*match.span(1), "basic authorization")
     if any(word in lower for word in ("passw", "passphrase", "pwd", "secret", "token", "key", "credential")):
-        yield from _values(_ASSIGNED, "assigned secret", text, lower)
         if "--" in text:
             yield from _values(_OPTION, "secret in an option", text, lower)
+        yield from _values(_ASSIGNED, "assigned secret", text, lower)
 
 
 def _values(pattern: str, kind: str, text: str, lower: str) -> Iterator[_Span]:

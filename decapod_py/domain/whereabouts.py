@@ -12,6 +12,7 @@ from decapod_py.domain.anchors import Cited, split_lines
 from decapod_py.domain.filetext import FileText, as_context, words_of
 
 _TRIFLE = 0.25  # what a context line without letters to speak of weighs: a brace stands everywhere
+_FLOW = 6  # tokens next to a text that must be the same for it to be that text
 _MOST_PLACES = 200  # of one context line that are looked at
 _MOST_COMMON = 50  # lines; what stands in more of them says nothing about a place
 _MOST_RUNS = 4
@@ -54,16 +55,25 @@ class Surroundings:
         self.after = [line for line in split_lines(cited.after) if line.strip()]
         self._before = [as_context(line) for line in self.before]
         self._after = [as_context(line) for line in self.after]
+        self.tell = any(_weight(line) >= 1 for line in [*self._before, *self._after])  # or there is nothing to go by
 
     def agree_fully(self, file: FileText, region: Region) -> bool:
-        """Whether everything around the region is as it was."""
-        before = file.contexts[max(region.first - len(self._before), 0) : region.first]
-        after = file.contexts[region.last + 1 : region.last + 1 + len(self._after)]
-        return before == self._before and after == self._after
+        """Whether all lines around the region are as they were. Needs no index, and is true of most citations."""
+        before = file.solid[max(region.first - len(self.before), 0) : max(region.first, 0)]
+        after = file.solid[region.last + 1 : region.last + 1 + len(self.after)]
+        return [file.lines[at] for at in before] == self.before and [file.lines[at] for at in after] == self.after
 
     def agreement(self, file: FileText, region: Region) -> float:
         """How much of what adjoined the citation adjoins this region."""
         return self._weight_before(file, region.first) + self._weight_after(file, region.last + 1)
+
+    def flow_into(self, file: FileText, region: Region) -> bool:
+        """Whether the words right before or after a region are those of then, on whatever lines they are now."""
+        before = " ".join(file.contexts[max(region.first - _FLOW, 0) : region.first]).split()
+        after = " ".join(file.contexts[region.last + 1 : region.last + 1 + _FLOW]).split()
+        return _begin_alike(" ".join(self._before).split()[::-1], before[::-1]) or _begin_alike(
+            " ".join(self._after).split(), after
+        )
 
     def stand_elsewhere(self, file: FileText) -> bool:
         """Whether lines that adjoined the citation are in the file still."""
@@ -114,6 +124,10 @@ def _weight_of_run(then: list[str], now: list[str]) -> float:
             break
         weight += _weight(one)
     return weight
+
+
+def _begin_alike(then: list[str], now: list[str]) -> bool:
+    return len(then) >= _FLOW and then[:_FLOW] == now[:_FLOW] and _weight("".join(then[:_FLOW])) >= 1
 
 
 def _telling(places: list[tuple[int, float]], lines: list[str]) -> list[tuple[int, float]]:
@@ -188,10 +202,11 @@ def _by_lines(file: FileText, lines: list[str], around: Surroundings, least: flo
     keys = [as_context(line) for line in lines]
     votes: Counter[int] = Counter()
     weights = [min(sum(map(str.isalnum, key)), 40) for key in keys]
-    places = [file.where.get(key, []) for key in keys]
-    for number, found in enumerate(places):
-        if len(found) <= _MOST_COMMON:
-            votes.update({at - number: weights[number] for at in found})
+    for number, key in enumerate(keys):
+        found = file.where.get(key, [])
+        if len(found) > _MOST_COMMON:  # it says something only about where it was
+            found = [at for at in _near(found, around.place) if abs(at - number - around.place) <= 2]
+        votes.update({at - number: weights[number] for at in found})
     if not votes:
         return None
     begin = min(votes, key=lambda at: (-_votes_near(votes, at), abs(at - around.place)))
@@ -214,13 +229,11 @@ def _by_words(file: FileText, lines: list[str], around: Surroundings, least: flo
     start = 0
     for at, word in seen:
         inside[word] += 1
-        while seen[start][0] < at - len(lines) - 1:
-            left = seen[start][1]
-            inside[left] -= 1
-            if not inside[left]:
-                del inside[left]
+        # Let go of what is too far above, and of what is here once more.
+        while seen[start][0] < at - len(lines) - 1 or inside[seen[start][1]] > 1:
+            inside[seen[start][1]] -= 1
             start += 1
-        found = (-len(inside), abs(seen[start][0] - around.place), Region(seen[start][0], at))
+        found = (-len(+inside), abs(seen[start][0] - around.place), Region(seen[start][0], at))
         best = min(best, found) if best else found
     return best[2] if best and -best[0] >= max(least * len(words), 2) else None
 

@@ -20,4 +20,5 @@ class Finding(NamedTuple):
     def fingerprint(self) -> str:
         """A word for the same finding in another run: lines and numbers move."""
         said = re.sub(r"\d+", "0", self.message)
-        return sha256("\0".join([self.gate, self.code, self.entry or self.file or "", said]).encode()).hexdigest()[:16]
+        told = "\0".join([self.gate, self.code, self.entry or self.file or "", said])
+        return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -34,10 +34,12 @@ MODULES = (
     "knowledge.feedback",
     "knowledge.transfer",
     "ledger",
+    "proof",
+    "trust",
     "hooks",
     "connect",
 )
-TOP_LEVEL = frozenset({"setup", "status", "why", "scan", "validate", "repair", "connect"})
+TOP_LEVEL = frozenset({"setup", "status", "why", "scan", "validate", "repair", "trust", "connect"})
 
 _ATTEMPTS = 3
 

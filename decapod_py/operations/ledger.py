@@ -1,9 +1,10 @@
-"""`decapod ledger`: verify, show, restore, pack."""
+"""`decapod ledger`: verify, show, restore, pack, redact."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from decapod_py.domain.text import check_reason
 from decapod_py.foundation.clock import parse_time
 from decapod_py.foundation.errors import Refused
 from decapod_py.operations.catalogue import operation
@@ -11,8 +12,8 @@ from decapod_py.operations.knowledge.entries import find_entry
 from decapod_py.workspace import FOLDER
 
 if TYPE_CHECKING:
-    from decapod_py.operations.requests import Pack, Restore, Show, Verify
-    from decapod_py.operations.shapes import Packed, Restored, Shown, Verified
+    from decapod_py.operations.requests import Pack, Redact, Restore, Show, Verify
+    from decapod_py.operations.shapes import Packed, Redacted, Restored, Shown, Verified
     from decapod_py.workspace import Workspace
 
 
@@ -80,11 +81,13 @@ def pack(workspace: Workspace, request: Pack) -> Packed:
     """Join small committed segments into one a ledger and month; events keep their identity."""
     from decapod_py.storage import kept, packing
 
-    with workspace.writing():
+    with workspace.writing() as writer:
         if workspace.repository is None:
             raise Refused("no-git", "only committed segments are joined, and there is no git here")
         plan = packing.plan(workspace.ledgers, workspace.root)
-        written = [] if request.dry_run else packing.join(workspace.ledgers, workspace.local, plan)
+        written = (
+            [] if request.dry_run else packing.join(workspace.ledgers, workspace.local, plan, writer.state.redacted())
+        )
         if not request.dry_run:
             kept.prune(workspace.ledgers, workspace.local, workspace.root, workspace.clock())
     if not request.dry_run:
@@ -94,3 +97,20 @@ def pack(workspace: Workspace, request: Pack) -> Packed:
         "joined": sum(len(paths) for paths in plan.values()),
         "written": [f"{FOLDER}/ledgers/{path}" for path in written],
     }
+
+
+@operation(writes=True, destructive=True, idempotent=True, tool=False)
+def redact(workspace: Workspace, request: Redact) -> Redacted:
+    """Remove a leaked text from ledgers, database and Markdown, and say what git and others still have.
+
+    TARGET is an event, or an entry: then every text of it. Hashes never covered the text, so the chains still verify.
+    Doing the same again finishes what was interrupted, and cleans what a merge brought back.
+    """
+    from decapod_py.operations import redacting
+
+    actor = workspace.actor(request.actor)
+    reason = check_reason(request.reason)
+    assert reason
+    if request.dry_run:
+        return redacting.preview(workspace, request.target)
+    return redacting.redact(workspace, request.target, actor, reason)

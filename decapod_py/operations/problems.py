@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Literal
 
 from decapod_py.foundation.errors import DecapodError
@@ -111,3 +112,19 @@ def state_problems(state: State) -> list[Problem]:
             problem("key-clash", "warning", ids[0], message, f"decapod knowledge settle {key} --keep {ids[0]}")
         )
     return found
+
+
+def redaction_problems(workspace: Workspace, state: State) -> list[Problem]:
+    """Redacted texts that are still, or again, in a segment or in what is kept of one."""
+    from decapod_py.storage.redaction import holding
+
+    redacted = state.redacted()
+    if not redacted:
+        return []
+    again = sorted({f"{FOLDER}/ledgers/{segment}" for segment, _, _ in state.undone_redactions()})
+    kept = [f"{FOLDER}/local/kept/{path}" for path in holding(os.path.join(workspace.local, "kept"), redacted)]
+    message = "a line has a text that was redacted"
+    return [
+        problem("redaction-undone", "error", place, message, "decapod doctor --fix takes it out")
+        for place in [*again, *kept]
+    ]

@@ -15,6 +15,7 @@ from decapod_py.operations.problems import (
     ledger_problems,
     markdown_problems,
     problem,
+    redaction_problems,
     state_problems,
 )
 from decapod_py.storage import database, git, kept, segments
@@ -93,6 +94,7 @@ def doctor(workspace: Workspace, request: Doctor) -> Diagnosis:
         *_git_problems(workspace),
         *_check(workspace)["problems"],
         *state_problems(workspace.state()),
+        *redaction_problems(workspace, workspace.state()),
         *_clock_problems(workspace),
         *_swept_problems(workspace),
         *_stray_problems(workspace),
@@ -110,6 +112,10 @@ def _fix(workspace: Workspace) -> list[str]:
         for path in swept.lost:
             kept.restore(workspace.ledgers, workspace.local, path)
             fixed.append(f"brought back {FOLDER}/ledgers/{path}")
+    if workspace.state().redacted():
+        scrubbed = workspace.obey_redactions()
+        again = [f"ledgers/{path}" for path in scrubbed.segments] + [f"local/kept/{path}" for path in scrubbed.kept]
+        fixed += [f"took redacted text out of {FOLDER}/{path}" for path in again]
     before = {found["place"] for found in _check(workspace)["problems"]}
     if before:
         workspace.rebuild()

@@ -40,7 +40,10 @@ Actor = Annotated[
 AsOf = Annotated[
     str | None,
     Cli(metavar="TIME|REF"),
-    Field(description="As known then (RFC 3339, or epoch seconds with Z), or as a commit has it"),
+    Field(description="As known then (a time in RFC 3339), or as a commit has it"),
+]
+AllowSecret = Annotated[
+    str | None, PeopleOnly(), Cli(metavar="REASON"), Field(description="Why what looks like a secret may be recorded")
 ]
 Tags = Annotated[list[str], Cli(option="--tag", metavar="TAG")]
 
@@ -100,6 +103,17 @@ class Connect(Request):
     ] = False
 
 
+class RunProofs(Request):
+    names: Annotated[
+        list[str], Cli(positional=True, metavar="NAME"), Field(description="Only these proofs (default: all)")
+    ] = []
+    actor: Actor = None
+
+
+class Trust(Request):
+    revoke: Annotated[bool, Field(description="End the trust")] = False
+
+
 class AddEntry(Request):
     note: Annotated[
         str | None,
@@ -132,6 +146,7 @@ class AddEntry(Request):
         None
     )
     confidence: Annotated[float | None, Field(ge=0, le=1, description="How sure its author is")] = None
+    allow_secret: AllowSecret = None
     actor: Actor = None
 
 
@@ -154,6 +169,7 @@ class EditEntry(Request):
     ] = None
     confidence: Annotated[float | None, Field(ge=0, le=1, description="New confidence")] = None
     expected_version: Annotated[str | None, Field(description="Refuse unless this is still the entry's version")] = None
+    allow_secret: AllowSecret = None
     actor: Actor = None
 
 
@@ -356,6 +372,7 @@ class Import(Request):
     file: Annotated[str, Cli(positional=True, metavar="FILE"), Field(description="JSON lines; - for standard input")]
     dry_run: Annotated[bool, Field(description="Check every line and write nothing")] = False
     keep_going: Annotated[bool, Field(description="Import the good lines even if others are bad")] = False
+    allow_secret: AllowSecret = None
     actor: Actor = None
 
 
@@ -389,3 +406,14 @@ class Restore(Request):
 
 class Pack(Request):
     dry_run: Annotated[bool, Field(description="Say what would be joined and write nothing")] = False
+
+
+class Redact(Request):
+    target: Annotated[
+        str,
+        Cli(positional=True, metavar="EVENT|ENTRY"),
+        Field(description="The event whose text leaked, or an entry: every text of it"),
+    ]
+    reason: Annotated[str, Field(description="Why it goes; not the text itself")]
+    dry_run: Annotated[bool, Field(description="Say what would go and write nothing")] = False
+    actor: Actor = None

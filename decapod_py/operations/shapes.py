@@ -297,6 +297,30 @@ class Packed(TypedDict):
     written: list[str]
 
 
+class LeftText(TypedDict):
+    path: str
+    why: str
+
+
+class GitHistory(TypedDict):
+    commits: int  # that brought the text or touched its file
+    first: str | None
+    hashes: list[str]  # the newest twenty
+    note: str
+
+
+class Redacted(TypedDict):
+    dry_run: bool
+    redacted: list[str]  # the events whose text goes
+    entries: list[str]
+    event_ids: list[str]  # the events that say so
+    segments: list[str]
+    files: list[str]
+    left: list[LeftText]
+    history: GitHistory
+    next: list[str]
+
+
 class Initialised(TypedDict):
     root: str
     made: list[str]
@@ -418,6 +442,63 @@ class Scanned(TypedDict):
     omitted: int
     notes: list[str]
     ok: bool
+
+
+class ReceiptShape(TypedDict):
+    """One run of a proof."""
+
+    event_id: str
+    ts: str
+    actor: str
+    proof: str
+    command_sha256: str
+    paths_sha256: str
+    paths_changed: bool
+    exit_code: int | None
+    timed_out: bool
+    duration_ms: int
+    output_sha256: str
+    output_bytes: int
+    head: str | None
+    dirty: bool
+    command: str | None
+    tail: str | None
+    passed: bool
+
+
+class ProofsRun(TypedDict):
+    ok: bool
+    receipts: list[ReceiptShape]
+
+
+class ProofShape(TypedDict):
+    name: str
+    run: str
+    required: bool
+    timeout_ms: int
+    paths: list[str]
+    state: Literal["good", "missing", "outdated", "failed", "timed-out", "no-files"]
+    reason: str
+    receipt: ReceiptShape | None
+
+
+class ProofsListed(TypedDict):
+    trusted: bool
+    count: int
+    proofs: list[ProofShape]
+
+
+class TrustedCommand(TypedDict):
+    name: str
+    run: str
+
+
+class Trusted(TypedDict):
+    trusted: bool
+    changed: bool
+    config: str
+    sha256: str | None
+    proofs: list[TrustedCommand]
 
 
 class Uninstalled(TypedDict):

@@ -15,6 +15,8 @@ from zlib import crc32
 from decapod_py.foundation.faults import step
 
 PROJECTION = 3  # raise it when the same events fold to other rows
+_WAIT = 30_000  # milliseconds, for whoever writes
+_WAIT_FOR_READERS = 5_000
 _DDL_FILE = os.path.join(os.path.dirname(__file__), "schema.sql")
 
 
@@ -81,6 +83,32 @@ def move_aside(path: str) -> str | None:
     return f"{path}.unreadable-{number}"
 
 
+def forget_moved_aside(path: str) -> list[str]:
+    """Removes databases that were moved aside; returns their paths."""
+    folder, name = os.path.split(path)
+    found = sorted(other for other in os.listdir(folder) if other.startswith(f"{name}.unreadable-"))
+    for other in found:
+        os.unlink(os.path.join(folder, other))
+    return [os.path.join(folder, other) for other in found]
+
+
+def forget_deleted(connection: sqlite3.Connection) -> bool:
+    """Leaves nothing of deleted rows, in the file or in its log; says whether nobody who reads was in the way."""
+    connection.execute(f"PRAGMA busy_timeout={_WAIT_FOR_READERS}")
+    try:
+        connection.execute("VACUUM")
+        step("vacuumed")
+        busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        step("log-emptied")
+        return not busy
+    except sqlite3.OperationalError as problem:
+        if getattr(problem, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise
+        return False
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={_WAIT}")
+
+
 def is_other_version(path: str, search_ddl: str) -> bool:
     """Whether the file is a sound database that another version of the program made."""
     try:
@@ -122,7 +150,7 @@ def empty(connection: sqlite3.Connection, search_ddl: str) -> None:
 
 
 def _connect(path: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, timeout=30)
+    connection = sqlite3.connect(path, isolation_level=None, timeout=_WAIT / 1_000)
     _choose_journal(connection)
     connection.execute("PRAGMA synchronous=NORMAL")  # the ledger is the truth; a lost row is folded again
     connection.execute("PRAGMA wal_autocheckpoint=4000")  # pages; each time a writer waits for the disk

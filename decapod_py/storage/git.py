@@ -184,7 +184,7 @@ def start(directory: str, *arguments: str) -> Popen[bytes]:
     )
 
 
-def stream(directory: str, *arguments: str, end: bytes = b"\0", seconds: float | None = None) -> Iterator[str]:
+def stream(directory: str, *arguments: str, end: bytes = b"\0", seconds: float | None = None) -> Iterator[bytes]:
     """The answer to a long question piece by piece, so that it need not fit into memory.
 
     Nothing is fetched for it. Raises GitFailed, also when it takes longer than `seconds`: what came by then is true.
@@ -211,13 +211,13 @@ def stream(directory: str, *arguments: str, end: bytes = b"\0", seconds: float |
             rest = b""
             while chunk := os.read(process.stdout.fileno(), 1 << 18):
                 *pieces, rest = (rest + chunk).split(end)
-                yield from (piece.decode("utf-8", "surrogateescape") for piece in pieces)
+                yield from pieces
             if process.wait():
                 complaints.seek(0)
                 said = complaints.read(2_000).decode("utf-8", "replace").strip()
                 raise GitFailed(arguments, process.returncode, said)
             if rest:
-                yield rest.decode("utf-8", "surrogateescape")
+                yield rest
         finally:
             timer.cancel()
             process.kill()

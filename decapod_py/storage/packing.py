@@ -42,7 +42,7 @@ def _small_beside_the_whole(found: dict[str, Sizes]) -> list[str]:
     return sorted(paths)
 
 
-def join(ledgers: str, local: str, groups: dict[str, list[str]]) -> list[str]:
+def join(ledgers: str, local: str, groups: dict[str, list[str]], redacted: set[str]) -> list[str]:
     """Writes each joined segment whole before its parts go: a crash leaves copies, and copies are dropped by hash."""
     written = []
     for month, paths in groups.items():
@@ -52,6 +52,9 @@ def join(ledgers: str, local: str, groups: dict[str, list[str]]) -> list[str]:
                 # Of two copies the one that has its text: text lies outside the hash.
                 if line.event and ("text" in line.event or line.event["hash"] not in events):
                     events[line.event["hash"]] = line.event
+        for event in events.values():
+            if event["event_id"] in redacted:
+                event.pop("text", None)  # an old line that reappeared may still have it
         ordered = sorted(events.values(), key=order)
         lines = [to_line(event) for event in ordered]
         target = f"{month}/{_name(ordered, lines)}.jsonl"

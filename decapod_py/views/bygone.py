@@ -10,7 +10,7 @@ import posixpath
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from decapod_py.domain.named import is_telling
@@ -20,10 +20,12 @@ from decapod_py.storage import git
 _QUIET = ("-c", "core.quotePath=false", "-c", "log.showSignature=false", "-c", "log.follow=false")
 _LOG = (*_QUIET, "log", "--no-renames", "--no-notes", "--no-color", "--no-ext-diff", "--no-textconv")
 _HEADER = "--format=%x01%H%x1f%cs%x1f%s"
+_MARK = b"\x01\x02decapod\x03"  # between commits, where contents are shown: no text holds it
 _RENAME_LIMIT = "-l2000"  # files compared with each other; git gives up quietly beyond it
 _LONGEST_RENAME_CHAIN = 5
 _MOST_ENDINGS = 3  # places of one file name in the past; more than one is ambiguous already
 _EVERY = 500  # commits between two words about progress
+_NO_WORD = bytes(code if chr(code).isalnum() or code == ord("_") or code > 127 else ord(" ") for code in range(256))
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
@@ -46,7 +48,7 @@ class Gone(NamedTuple):
 class Hunk(NamedTuple):
     """Lines that one change took out of a file, and what it put in their place."""
 
-    since: Removal
+    since: Removal | None
     path: str
     blob: str  # the file before
     removed: list[str]
@@ -185,7 +187,8 @@ def _uncommitted(root: str) -> Iterator[tuple[str, str | None]]:
 
 def _removals(root: str, progress: Progress, seconds: float) -> Iterator[tuple[Removal, str]]:
     """Every path that a commit of this history took away, newest first."""
-    pieces = git.stream(root, *_LOG, "--diff-filter=D", "--name-status", "-z", _HEADER, seconds=seconds)
+    arguments = ("--diff-filter=D", "--name-status", "-z", _HEADER)
+    pieces = map(_text, git.stream(root, *_LOG, *arguments, seconds=seconds))
     since, commits = Removal("", "", ""), 0
     for piece in pieces:
         if piece.startswith("\x01"):
@@ -197,7 +200,7 @@ def _removals(root: str, progress: Progress, seconds: float) -> Iterator[tuple[R
 
 
 def _removal(header: str) -> Removal:
-    commit, date, subject = header[1:].split("\x1f", 2)
+    commit, date, subject = header.removeprefix("\x01").split("\x1f", 2)
     return Removal(commit, date, subject)
 
 
@@ -238,15 +241,30 @@ def _new_name(path: str, renames: dict[str, str]) -> str | None:
     return folder if folder and times * 2 > moved.total() else None
 
 
-def changed_hunks(root: str, pattern: str, paths: Iterable[str], seconds: float) -> Iterator[Hunk]:
-    """The changes of this history, newest first, that touched a line with this pattern (POSIX extended)."""
-    arguments = ("-p", "-U0", "--full-index", f"-G{pattern}", "--no-prefix", _HEADER, "--", *paths)
-    lines = git.stream(root, *_LOG, *arguments, end=b"\n", seconds=seconds)
-    since, path, blob = Removal("", "", ""), "", ""
+def changed_hunks(
+    root: str, paths: Iterable[str], seconds: float, words: Collection[str] | None = None
+) -> Iterator[Hunk]:
+    """The changes that took lines away, newest first; with `words`, only of commits that name any of them.
+
+    What is not committed comes before all. Git can look for words itself, but takes six times as long for three
+    hundred of them.
+    """
+    shown = ("-p", "-U0", "--full-index", "--diff-filter=MD", "--no-prefix")
+    plain = ("--no-renames", "--no-color", "--no-ext-diff", "--no-textconv")
+    for change in git.stream(root, *_QUIET, "diff", *plain, *shown, "HEAD", "--", *paths, end=_MARK, seconds=seconds):
+        yield from _hunks(iter(_text(change).split("\n")), None)
+    header = f"--format={_MARK.decode()}%H%x1f%cs%x1f%s"
+    wanted = None if words is None else {word.encode() for word in words}
+    for commit in git.stream(root, *_LOG, *shown, header, "--", *paths, end=_MARK, seconds=seconds):
+        if commit and (wanted is None or not wanted.isdisjoint(words_in(commit))):
+            lines = iter(_text(commit).split("\n"))
+            yield from _hunks(lines, _removal(next(lines)))
+
+
+def _hunks(lines: Iterator[str], since: Removal | None) -> Iterator[Hunk]:
+    path = blob = ""
     for line in lines:
-        if line.startswith("\x01"):
-            since = _removal(line)
-        elif line.startswith("index "):
+        if line.startswith("index "):
             blob = line[6:].partition("..")[0]
         elif line.startswith("--- "):
             path = line[4:].rstrip("\t")
@@ -278,13 +296,22 @@ def earlier_blobs(root: str, paths: list[str], seconds: float) -> Iterator[tuple
         "--",
         *(f":(top,literal){path}" for path in paths),
     )
-    pieces = git.stream(root, *_LOG, *arguments, seconds=seconds)
+    pieces = map(_text, git.stream(root, *_LOG, *arguments, seconds=seconds))
     since = Removal("", "", "")
     for piece in pieces:
         if piece.startswith("\x01"):
             since = _removal(piece)
         elif piece.strip("\n"):
             yield since, _composed(next(pieces)), piece.split(" ")[2]
+
+
+def words_in(data: bytes) -> list[bytes]:
+    """The words of any text, fast: letters, digits and underscores, and whatever is not ASCII."""
+    return data.translate(_NO_WORD).split()
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _composed(path: str) -> str:

@@ -7,6 +7,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
 from decapod_py.domain.event import Event
+from decapod_py.domain.text import has_control_characters
 from decapod_py.foundation.errors import Misused
 from decapod_py.storage import git, segments
 from decapod_py.storage.trees import GitTree, Objects, commit_tree, staged_tree
@@ -22,7 +23,7 @@ def commit_named(root: str, repository: git.Repository | None, ref: str) -> str:
     """The commit that a name stands for; refuses a name that stands for none."""
     if repository is None:
         raise Misused("no-git", f"{ref!r} names a commit, and there is no git here", "leave it out")
-    if ref.startswith("-"):
+    if ref.startswith("-") or has_control_characters(ref):
         raise Misused("no-such-ref", f"{ref!r} is no name of a commit")
     try:
         found = git.ask(root, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}", accept=(0, 1)).strip()

@@ -101,7 +101,8 @@ def approved_text(state: State, promotion: Promotion) -> tuple[str, str]:
     if version is None or content is None or not _is_version_of(version, promotion):
         raise Refused(
             "source-missing",
-            f"the version {promotion.source_version} that promotion {promotion.id} is bound to is not here",
+            f"the version {promotion.source_version} that promotion {promotion.id} is bound to is not here,"
+            " or its text was redacted",
             Call("ledger.verify"),
         )
     return text_of(version, "title") or "", content

@@ -133,6 +133,15 @@ def classify(data: bytes | None, entry: Entry, recorded: Callable[[], Recorded])
     return "stale" if _is_recorded(fields, body, recorded()) else "edited"
 
 
+def adds_nothing(data: bytes, entry: Entry, recorded: Recorded) -> bool:
+    """Whether every part of a file was recorded, in whatever order git may have joined the parts."""
+    return (
+        _adds_nothing(data, entry, recorded)
+        or _is_pieced_together(data, recorded)
+        or _sides_add_nothing(data, entry, recorded)
+    )
+
+
 def _classify_conflict(data: bytes, entry: Entry, recorded: Recorded) -> State:
     # The markers may be the entry's own text, as in an older version of a page about merging.
     about_markers = _adds_nothing(data, entry, recorded)

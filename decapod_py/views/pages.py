@@ -7,7 +7,7 @@ the two leaves nothing half done. A file that a person changed is left alone and
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from errno import EDQUOT, ENOSPC, EROFS
 from functools import cache
 from stat import S_ISREG
@@ -20,7 +20,7 @@ from decapod_py.foundation.faults import step
 from decapod_py.foundation.files import stamp, sync_directory, write_whole
 from decapod_py.foundation.progress import Progress
 from decapod_py.storage import git
-from decapod_py.views.markdown import Recorded, classify, recorded_values, render_entry
+from decapod_py.views.markdown import Recorded, adds_nothing, classify, recorded_values, render_entry
 from decapod_py.views.state import State, entry_from_row
 
 if TYPE_CHECKING:
@@ -206,6 +206,32 @@ def _clear(connection: Connection, outcomes: list[tuple[str, str, Seen]]) -> Non
     connection.execute("COMMIT")
 
 
+def write_redacted(connection: Connection, pages: Pages, entry_ids: Iterable[str]) -> list[Page]:
+    """Takes redacted texts out of files while the ledgers still tell them from an edit; returns what is left alone.
+
+    A diverged entry's file does not wait here: what git joined from recorded parts is nobody's edit.
+    """
+    found = [entry for entry_id in entry_ids if (entry := pages.state.entry(entry_id))]
+    outcomes = [(entry.path, entry.id, _rewritten(connection, pages, entry)) for entry in found]
+    _clear(connection, outcomes)
+    step("redacted-files-written")
+    return [Page(path, entry_id, seen.state) for path, entry_id, seen in outcomes if seen.state in _LEFT_ALONE]
+
+
+def _rewritten(connection: Connection, pages: Pages, entry: Entry) -> Seen:
+    file = pages.file(entry.path)
+    if not _stays_inside(pages.knowledge, os.path.dirname(file)):
+        return Seen("outside", "")
+    seen = _finish(connection, pages, entry.path, entry, {entry.path}, durable=True)
+    if seen.state not in ("diverged", "edited"):
+        return seen
+    if not adds_nothing(_read(file) or b"", entry, recorded_states(pages.state, entry.id)):
+        return seen._replace(state="edited")
+    if entry.status == "deleted":
+        return _removed(pages, entry.path, Seen("stale", ""), True)
+    return Seen("same", repr(write_whole(file, render_entry(entry), scratch=pages.scratch)))
+
+
 def recheck(connection: Connection, pages: Pages) -> None:
     """After git moved: looks again at every file that is not as it was left."""
     moved = [
@@ -275,7 +301,7 @@ def _claim(pages: Pages, path: str) -> str:
 
 def recorded_states(state: State, entry_id: str) -> Recorded:
     """Every state the entry had on any branch: of each event with its ancestors, and of the events in their order."""
-    events = state.events_of(f"e:{entry_id}")
+    events = state.unredacted_events_of(f"e:{entry_id}")
     versions = {version["event_id"]: version for version in versions_of(entry_id, events)}
     latest = range(max(1, len(events) + 1 - _REMEMBERED_STATES), len(events) + 1)
     groups: list[list[Event]] = [events[:count] for count in latest]

@@ -15,11 +15,11 @@ from decapod_py.domain.documents import PROSE, is_document, is_vendored, speaks_
 from decapod_py.foundation.progress import Progress
 from decapod_py.storage import git
 from decapod_py.storage.trees import working_tree
+from decapod_py.views.bygone import words_in
 
 _MOST_BYTES = 1 << 30  # read to look for words; a larger repository is not judged by them
 _EVERY = 500
 _BINARY = 8_000  # bytes at the beginning that tell
-_NO_WORD = bytes(code if chr(code).isalnum() or code == ord("_") or code > 127 else ord(" ") for code in range(256))
 _MODULE, _LINK = "160000", "120000"
 
 
@@ -110,7 +110,7 @@ class Present:
             if size > _MOST_BYTES:
                 return None
             if b"\0" not in data[:_BINARY]:
-                missing.difference_update(data.translate(_NO_WORD).split())
+                missing.difference_update(words_in(data))
             if number % _EVERY == 0:
                 self._progress("looking for symbols", number, len(self.files))
         return wanted - {word.decode() for word in missing}
@@ -175,7 +175,7 @@ def _is_prose(path: str) -> bool:
 
 def _words_of_paths(paths: Iterable[str]) -> set[bytes]:
     """A module is named by its file, which no line need name."""
-    return {word for path in paths for word in path.encode("utf-8", "replace").translate(_NO_WORD).split()}
+    return {word for path in paths for word in words_in(path.encode("utf-8", "replace"))}
 
 
 def _fits(pattern: str, name: str) -> bool:

@@ -133,6 +133,11 @@ def tidy(connection: Connection) -> None:
     connection.execute("INSERT INTO entry_words (entry_words) VALUES ('optimize')")
 
 
+def forget_deleted(connection: Connection) -> None:
+    """Makes the index anew: it keeps the words of deleted rows until it happens to be joined."""
+    connection.execute("INSERT INTO entry_words (entry_words) VALUES ('rebuild')")
+
+
 def unindex(connection: Connection, number: int) -> None:
     """Makes an entry unfindable."""
     known = _stored(connection, number)

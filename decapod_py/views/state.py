@@ -182,22 +182,27 @@ class State:
 
     def events_of(self, subject: str) -> list[Event]:
         """Every event that acts on a subject, in order."""
-        return self._read(
-            self.connection.execute(
-                "SELECT e.segment, e.offset, e.length FROM event_subjects s JOIN events e ON e.number = s.event"
-                " WHERE s.subject = ? ORDER BY e.event_id, e.hash",
-                (subject,),
-            ).fetchall()
-        )
+        return self._read(self._places_of(subject))
 
     def events_with_segments(self, subject: str) -> list[tuple[Event, str]]:
         """Every event that acts on a subject, each with the segment it stands in."""
-        rows = self.connection.execute(
-            "SELECT e.segment, e.offset, e.length FROM event_subjects s JOIN events e ON e.number = s.event"
-            " WHERE s.subject = ?",
-            (subject,),
-        ).fetchall()
+        rows = self._places_of(subject)
         return list(zip(self._read(rows), (row[0] for row in rows), strict=True))
+
+    def unredacted_events_of(self, subject: str) -> list[Event]:
+        """The same with whatever text the lines still have: to recognise it elsewhere, never to show it."""
+        return self._read_lines(self._places_of(subject))
+
+    def unredacted_events(self, event_id: str) -> list[Event]:
+        """The events of this id, one in sound ledgers, with whatever text their lines still have."""
+        rows = self.connection.execute(
+            "SELECT segment, offset, length FROM events WHERE event_id = ? ORDER BY hash", (event_id,)
+        ).fetchall()
+        return self._read_lines(rows)
+
+    def redactions(self) -> list[Event]:
+        """The events by which texts were redacted."""
+        return self.events("number IN (SELECT redaction FROM redactions)")
 
     def redacted(self) -> set[str]:
         """The events whose text is to be shown no more."""
@@ -233,6 +238,14 @@ class State:
         row = self.connection.execute("SELECT 1 FROM redactions WHERE event_id = ?", (event_id,)).fetchone()
         return row is not None
 
+    def redacted_entries(self) -> list[str]:
+        """The entries that some redaction is about."""
+        rows = self.connection.execute(
+            "SELECT DISTINCT substr(s.subject, 3) FROM redactions r JOIN event_subjects s ON s.event = r.redaction"
+            " WHERE s.subject LIKE 'e:%' ORDER BY 1"
+        )
+        return [row[0] for row in rows]
+
     def undone_redactions(self) -> list[tuple[str, int, str]]:
         """The lines that still, or again, have a text that was redacted: segment, offset and event id."""
         return self.connection.execute(
@@ -259,10 +272,20 @@ class State:
             whole.update(json.dumps(row).encode())
         return whole.hexdigest()
 
+    def _places_of(self, subject: str) -> list[tuple[str, int, int]]:
+        return self.connection.execute(
+            "SELECT e.segment, e.offset, e.length FROM event_subjects s JOIN events e ON e.number = s.event"
+            " WHERE s.subject = ? ORDER BY e.event_id, e.hash",
+            (subject,),
+        ).fetchall()
+
     def _read(self, rows: list[tuple[str, int, int]]) -> list[Event]:
+        return [self._obeyed(event) for event in self._read_lines(rows)]
+
+    def _read_lines(self, rows: list[tuple[str, int, int]]) -> list[Event]:
         lines = Lines(self.ledgers)
         try:
-            return [self._obeyed(lines.event(*row)) for row in rows]
+            return [lines.event(*row) for row in rows]
         finally:
             lines.close()
 

@@ -41,6 +41,9 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6
         expires=st.none() | st.integers(0, 253_402_300_799_999),
         expires_by_default=st.booleans(),
         confidence=st.none() | st.floats(0, 1).map(decimal),
+        anchors=st.just(()),
+        cited=st.just(()),
+        allowed_secret=st.none(),
     )
 )
 def test_what_is_authored_is_what_the_fold_of_its_event_says(authored: Authored) -> None:

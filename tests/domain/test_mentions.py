@@ -224,9 +224,24 @@ def test_any_text_can_be_read(text, rst):
 
 @pytest.mark.parametrize(
     "path",
-    ["AGENTS.md", "CLAUDE.md", "web/claude.md", "README", "packages/a/README.md", "CONTRIBUTING.rst", ".cursorrules"]
-    + [".github/copilot-instructions.md", "docs/a/b.md", "doc/x.rst", "docs/x.txt", "adr/0001-x.md", "src/ADR/3.md"]
-    + ["SECURITY.md", "docs/releasing.md", "docs/migrations.md"],
+    [
+        "AGENTS.md",
+        "CLAUDE.md",
+        "web/claude.md",
+        "README",
+        "packages/a/README.md",
+        "CONTRIBUTING.rst",
+        ".cursorrules",
+        ".github/copilot-instructions.md",
+        "docs/a/b.md",
+        "doc/x.rst",
+        "docs/x.txt",
+        "adr/0001-x.md",
+        "src/ADR/3.md",
+        "SECURITY.md",
+        "docs/releasing.md",
+        "docs/migrations.md",
+    ],
 )
 def test_these_are_documents(path):
     assert is_document(path)
@@ -234,9 +249,23 @@ def test_these_are_documents(path):
 
 @pytest.mark.parametrize(
     "path",
-    ["CHANGELOG.md", "docs/changelog.md", "HISTORY.md", "NEWS.md", "docs/release-notes/1.0.md", "docs/upgrading.md"]
-    + ["docs/migration-guide.md", "node_modules/a/README.md", "vendor/x/README.md", "tests/fixtures/README.md"]
-    + [".decapod/knowledge/a.md", "src/notes.md", "docs/conf.py", "docs/requirements.txt", "docs/archive/x.md"],
+    [
+        "CHANGELOG.md",
+        "docs/changelog.md",
+        "HISTORY.md",
+        "NEWS.md",
+        "docs/release-notes/1.0.md",
+        "docs/upgrading.md",
+        "docs/migration-guide.md",
+        "node_modules/a/README.md",
+        "vendor/x/README.md",
+        "tests/fixtures/README.md",
+        ".decapod/knowledge/a.md",
+        "src/notes.md",
+        "docs/conf.py",
+        "docs/requirements.txt",
+        "docs/archive/x.md",
+    ],
 )
 def test_these_are_not(path):
     assert not is_document(path)
@@ -311,3 +340,5 @@ def test_uses_are_no_definitions(line):
 def test_a_line_that_differs_in_one_name_is_a_rename():
     assert renamed_in("def load(path):", "load", ["", "def read(path):"]) == "read"
     assert renamed_in("def load(path):", "load", ["def read(file):"]) is None
+    assert renamed_in("def load(path):", "load", ["def read(path):", "def see(path):"]) is None
+    assert renamed_in("bench:", "bench", ["perf:"]) is None

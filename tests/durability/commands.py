@@ -20,6 +20,8 @@ from decapod_py.foundation.clock import DAY, system_clock
 
 KILLED = -9
 TORN = "torn-line"
+# The steps of a redaction after its event: `test_redact_crash` kills a process at each.
+SCRUBBING = ("redaction-recorded", "redacted-files-written", "segment-stripped", "vacuumed", "log-emptied")
 _ENOUGH = 500_000_000
 
 

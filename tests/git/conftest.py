@@ -208,6 +208,14 @@ def trees(tmp_path: Path) -> Iterator[Trees]:
         yield made
 
 
+@pytest.fixture
+def redacting_trees(tmp_path: Path) -> Iterator[Trees]:
+    """Working trees for a test that redacts, which is the one thing that changes a committed segment."""
+    made = Trees(tmp_path)
+    yield made
+    made.close()
+
+
 @pytest.fixture(scope="session")
 def new_trees(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], AbstractContextManager[Trees]]:
     """Working trees for one of the many runs of a test."""

@@ -59,6 +59,10 @@ def test_an_entry_is_inserted_under_its_id_and_shown_whole(knowledge, repository
         "created_at": "2026-03-01T12:00:00.000Z",
         "updated_at": "2026-03-01T12:00:00.000Z",
         "version": version,
+        "reaffirmed_at": None,
+        "drift": "ok",
+        "standing": "local",
+        "citations": [{"provenance": "file:src/a.py#L3-L9", "state": "ok", "now": "file:src/a.py#L3-L9"}],
         "diverged": False,
         "heads": [version],
         "path": entry["path"],
@@ -99,19 +103,32 @@ def test_from_is_seen_from_where_the_command_was_started(repository, clock):
     ("given", "stored"),
     [
         ("cmd:make test  --all | head -1", "cmd:make test  --all | head -1"),
-        ("COMMIT:ABCDEF0123", "commit:abcdef0123"),
-        ("commit:" + "A" * 40, "commit:" + "a" * 40),
         ("person:Ada Lovelace", "person:Ada Lovelace"),
         ("url:https://example.com/a?b=c#d", "url:https://example.com/a?b=c#d"),
-        ("event:01KJMMA2G1040G2081040G2081", "event:01KJMMA2G1040G2081040G2081"),
-        ("event:PLAN_7", "event:PLAN_7"),
         ("file:./src//a.py", "file:src/a.py"),
         ("file:src/a.py#L3-L3", "file:src/a.py#L3"),
-        ("file:not there yet.md", "file:not there yet.md"),
         (" cmd:make ", "cmd:make"),
     ],
 )
 def test_provenance_has_one_stored_form(knowledge, given, stored):
+    added = add(knowledge, provenance=[given])
+
+    assert knowledge.get(id=added["id"])["provenances"] == [stored]
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("COMMIT:ABCDEF0123", "commit:abcdef0123"),
+        ("commit:" + "A" * 40, "commit:" + "a" * 40),
+        ("event:01KJMMA2G1040G2081040G2081", "event:01KJMMA2G1040G2081040G2081"),
+        ("event:PLAN_7", "event:PLAN_7"),
+        ("file:not there yet.md", "file:not there yet.md"),
+    ],
+)
+def test_what_does_not_exist_may_be_cited_where_the_policy_says_so(repository, knowledge, given, stored):
+    (repository / ".decapod" / "config.toml").write_text("[provenance]\nresolve = false\n")
+
     added = add(knowledge, provenance=[given])
 
     assert knowledge.get(id=added["id"])["provenances"] == [stored]
@@ -436,7 +453,7 @@ def test_a_pattern_that_is_none_is_named_with_its_scheme(knowledge, repository, 
             "did you mean 'self_approval'?",
         ),
         ("[decay.default]\ndekay = '1d'\n", "unknown key 'dekay' in decay.default", "did you mean 'decay'?"),
-        ("[provenance]\nx = 1\n", "unknown key 'x' in provenance", "known here: schemes"),
+        ("[provenance]\nx = 1\n", "unknown key 'x' in provenance", "known here: schemes, resolve"),
         ("[promotion]\nself_approval = 'yes'\n", "self_approval must be true or false", None),
         ("promotion = 3\n", "promotion must be a table", None),
         ("[decay]\nfast = '1d'\n", "decay.fast must be a table with lifetimes", None),

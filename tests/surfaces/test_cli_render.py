@@ -49,6 +49,12 @@ ENTRY = {
     "created_at": NOW,
     "updated_at": "2026-03-02T12:00:00.000Z",
     "version": "01JZ9",
+    "reaffirmed_at": NOW,
+    "drift": "moved",
+    "standing": "merged",
+    "citations": [
+        {"provenance": "file:src/client.py#L3-L9", "state": "moved", "now": "file:src/client.py#L5-L11"},
+    ],
     "diverged": True,
     "heads": ["01JZ9", "01JZA"],
     "path": "retries-1a2b3c.md",
@@ -67,6 +73,8 @@ HIT = {
     "created_at": NOW,
     "updated_at": NOW,
     "version": "01JZ9",
+    "drift": "changed",
+    "standing": "local",
     "explain": {"bm25": 1.23456, "terms": ["retri"]},
 }
 EVENT = {

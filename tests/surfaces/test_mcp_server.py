@@ -83,7 +83,7 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> Any:
 def test_clients_of_both_protocols_work_as_the_agent_they_name(workspace: Path, mode: str) -> None:
     async def story(client: Client) -> None:
         assert client.protocol_version == ("2025-11-25" if mode == "legacy" else "2026-07-28")
-        assert len((await client.list_tools()).tools) == 8
+        assert len((await client.list_tools()).tools) == 9
         added = await answer(client, "knowledge_add", title="Retries", text="stop at 3", provenance=["file:a.py#L1-L2"])
         entry = await answer(client, "knowledge_get", id=added["id"])
         assert (entry["content"], entry["author"]) == ("stop at 3", "agent:tester")

@@ -23,6 +23,7 @@ CORE = {
     "knowledge_history",
     "knowledge_retrieval_log",
     "knowledge_promote",
+    "why",
 }
 
 
@@ -79,13 +80,13 @@ def test_every_schema_is_valid_and_has_an_object_at_its_root() -> None:
 def test_hints_follow_the_operation() -> None:
     hints = {tool["name"]: tool["annotations"] for tool in listing("core")}
 
-    assert hints["knowledge_search"] == {
-        "readOnlyHint": True,
+    assert hints["knowledge_search"] == {"readOnlyHint": True, "openWorldHint": False}
+    assert hints["knowledge_add"] == {
+        "readOnlyHint": False,
         "destructiveHint": False,
-        "idempotentHint": True,
+        "idempotentHint": False,
         "openWorldHint": False,
     }
-    assert hints["knowledge_add"]["readOnlyHint"] is False
 
 
 def test_the_listing_tells_the_defaults_that_agents_get() -> None:
@@ -122,7 +123,7 @@ def test_a_definition_is_put_in_place_unless_it_refers_to_itself() -> None:
 
     assert output_schema({**refers, "$defs": {"Tree": leaf}}) == {
         "type": "object",
-        "properties": {"top": {"type": "object", "properties": {"name": {"type": ["string", "null"]}}}},
+        "properties": {"top": {"type": "object", "properties": {"name": {}}}},
     }
     assert output_schema({**refers, "$defs": {"Tree": tree}})["$defs"]["Tree"] == tree
 

@@ -19,6 +19,7 @@ from decapod_py.domain.text import LONGEST_TITLE, check_content, check_label, ch
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge.citing import anchored
+from decapod_py.operations.knowledge.discretion import without_secrets
 from decapod_py.operations.knowledge.entries import check_provenances, refuse_unknown_events
 from decapod_py.views import firewall, search
 from decapod_py.writer import Draft
@@ -50,6 +51,7 @@ def add(workspace: Workspace, request: AddEntry) -> Added:
     or the add is rejected. An id under procedural/ needs the event: of an approved promotion as its provenance.
     """
     authored = anchored(workspace, read_authored(workspace, request))
+    authored = without_secrets(workspace, authored, request.allow_secret)
     entry_id = check_entry_id(request.id) if request.id is not None else None
     actor = workspace.actor(request.actor)
     with workspace.writing() as writer:

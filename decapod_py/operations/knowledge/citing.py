@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from decapod_py.domain.fold import Citation
 from decapod_py.foundation.errors import DecapodError
+from decapod_py.operations.knowledge.discretion import allowed_before
 
 if TYPE_CHECKING:
     from decapod_py.domain.authored import Authored
@@ -62,6 +63,7 @@ def with_citations(authored: Authored, citations: Iterable[Citation]) -> Authore
 
 def carried(state: State, entry: Entry, authored: Authored) -> Authored:
     """A version that says what an earlier one did keeps its anchors: nobody looked at what they cite."""
+    authored = authored._replace(allowed_secret=allowed_before(state, entry))
     return with_citations(authored, state.citations(entry)) if authored.anchors else authored
 
 

@@ -136,7 +136,7 @@ def past_of(workspace: Workspace, state: State, text: str | None) -> Past | None
         try:
             commit = commit_named(workspace.root, workspace.repository, text)
         except Misused as no_commit:
-            raise Misused("no-such-past", f"{no_time.message}; and {no_commit.message}", no_commit.hint) from None
+            raise Misused("bad-time", f"{no_time.message}; and {no_commit.message}", no_commit.hint) from None
         assert workspace.repository
         return PastCommit(state, workspace.root, workspace.repository, commit)
     if moment > now:

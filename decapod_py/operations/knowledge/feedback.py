@@ -8,6 +8,7 @@ from decapod_py.domain.fold import RETRIEVAL
 from decapod_py.domain.text import check_content
 from decapod_py.foundation.errors import Misused
 from decapod_py.operations.catalogue import operation
+from decapod_py.operations.knowledge.discretion import refuse_secrets
 from decapod_py.operations.knowledge.entries import find_entry
 from decapod_py.writer import Draft
 
@@ -28,6 +29,7 @@ def retrieval_log(workspace: Workspace, request: RetrievalLog) -> Logged:
         raise Misused("empty", "the query is empty")
     if not request.returned_ids:
         raise Misused("empty", "no entry was returned, so there is nothing to judge", "name them with --returned-id")
+    refuse_secrets(workspace, [query])
     actor = workspace.actor(request.actor)
     with workspace.writing() as writer:
         returned = list(dict.fromkeys(find_entry(writer.state, given).id for given in request.returned_ids))

@@ -12,6 +12,7 @@ from decapod_py.foundation.clock import format_time, parse_time
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge.citing import anchored, anchored_again, carried, with_citations
+from decapod_py.operations.knowledge.discretion import allowed_before, without_secrets
 from decapod_py.operations.knowledge.entries import (
     changed,
     check_provenances,
@@ -50,6 +51,8 @@ def edit(workspace: Workspace, request: EditEntry) -> Changed:
             return _unchanged(entry)
         refuse_unknown_events(workspace, writer.state, provenances)
         after = anchored(workspace, after) if provenances else anchored_again(workspace, writer.state, entry, after)
+        allowed = request.allow_secret or allowed_before(writer.state, entry)
+        after = without_secrets(workspace, after, allowed)
         if _may_be_active(entry, after):
             refuse_held_key(writer.state, after.merge_key, after.scope, entry.id)
         event = writer.append(actor, _version("entry.edited", writer, entry, after))

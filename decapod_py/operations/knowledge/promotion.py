@@ -12,7 +12,9 @@ from decapod_py.domain.text import check_label, check_reason
 from decapod_py.foundation.clock import format_time
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.operations.catalogue import operation
-from decapod_py.operations.knowledge.entries import find_living_entry, refuse_diverged
+from decapod_py.operations.knowledge.citing import resolver_of
+from decapod_py.operations.knowledge.discretion import refuse_secrets
+from decapod_py.operations.knowledge.entries import find_living_entry, refuse_diverged, refuse_unknown_events
 from decapod_py.views.firewall import refuse_approver
 from decapod_py.writer import Draft
 
@@ -32,13 +34,15 @@ def promote(workspace: Workspace, request: Promote) -> PromotionShape:
     event:ID. To change a rule that exists, name it as the target.
     """
     actor = workspace.actor(request.actor)
-    evidence = _evidence(request.evidence_refs, workspace.policy.schemes)
+    evidence = _evidence(workspace, request.evidence_refs)
     reason = check_reason(request.reason)
+    refuse_secrets(workspace, [*evidence, reason or ""])
     approver = _approver(workspace, request.approved_by, actor)
     target = _target(request.target)
     with workspace.writing() as writer:
         source = find_living_entry(writer.state, request.source_entry_id)
         refuse_diverged(source)
+        refuse_unknown_events(workspace, writer.state, tuple(evidence))
         fields = {
             "source_entry_id": source.id,
             "source_version": source.version,
@@ -88,11 +92,16 @@ def revoke_promotion(workspace: Workspace, request: RevokePromotion) -> Promotio
         return _shown(writer.state, promotion.id)
 
 
-def _evidence(references: list[str], schemes: dict[str, str]) -> list[str]:
-    evidence = sorted({check_provenance(reference, schemes) for reference in references if reference.strip()})
+def _evidence(workspace: Workspace, references: list[str]) -> list[str]:
+    """What supports a promotion, in its stored form: it must exist, as what an entry cites must."""
+    schemes = workspace.policy.schemes
+    evidence = {check_provenance(reference, schemes) for reference in references if reference.strip()}
     if not evidence:
         raise Misused("no-evidence", "a promotion needs evidence", "add --evidence-ref with a provenance")
-    return evidence
+    if workspace.policy.resolve:
+        resolver = resolver_of(workspace)
+        evidence = {resolver.anchored(reference).provenance for reference in evidence}
+    return sorted(evidence)
 
 
 def _target(given: str | None) -> str | None:

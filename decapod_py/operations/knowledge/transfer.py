@@ -18,6 +18,7 @@ from decapod_py.foundation.files import write_whole
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge.add import decide, draft_of, read_authored
 from decapod_py.operations.knowledge.citing import resolved_where_possible, resolver_of
+from decapod_py.operations.knowledge.discretion import without_secrets
 from decapod_py.operations.knowledge.entries import confidence, refuse_held_key
 from decapod_py.views import firewall
 
@@ -69,7 +70,7 @@ def import_(workspace: Workspace, request: Import) -> Imported:
     result: Imported = {"ok": True, "dry_run": request.dry_run, "read": 0, "added": 0, "unchanged": 0, "bad": []}
     actor = workspace.actor(request.actor)
     with _opened(workspace, request.file) as file:
-        rows, superseded = _check(workspace, file, result)
+        rows, superseded = _check(workspace, request, file, result)
     if result["bad"] and not request.keep_going:
         result["ok"] = False
         return result
@@ -92,7 +93,9 @@ def _opened(workspace: Workspace, name: str) -> IO[bytes]:
         raise Misused("no-file", f"{name!r} cannot be read: {reason}") from None
 
 
-def _check(workspace: Workspace, file: IO[bytes], result: Imported) -> tuple[list[Row], frozenset[str]]:
+def _check(
+    workspace: Workspace, request: Import, file: IO[bytes], result: Imported
+) -> tuple[list[Row], frozenset[str]]:
     """Looks at every line and reports each bad one; returns the good ones and which ids come superseded."""
     state = workspace.state()
     ids: set[str] = set()
@@ -112,7 +115,8 @@ def _check(workspace: Workspace, file: IO[bytes], result: Imported) -> tuple[lis
                 _refuse_unpromoted(workspace, state, row, promotions)
             elif row.entry_id and row.status == "superseded":
                 superseded.add(row.entry_id)
-            good.append(row._replace(authored=resolved_where_possible(resolver, row.authored)))
+            authored = resolved_where_possible(resolver, row.authored)
+            good.append(row._replace(authored=without_secrets(workspace, authored, request.allow_secret)))
         except DecapodError as problem:
             result["bad"].append({"line": number, "code": problem.code, "message": problem.message})
         if not number % 500:
@@ -169,6 +173,7 @@ def _is_unchanged(state: State, row: Row) -> bool:
             expires_by_default=row.authored.expires_by_default,
             anchors=row.authored.anchors,
             cited=row.authored.cited,
+            allowed_secret=row.authored.allowed_secret,
         )
         if here == row.authored:
             return True

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from decapod_py.foundation.errors import Misused
 from decapod_py.surfaces.cli import examples
 from decapod_py.surfaces.cli.catalogue_shape import Command, Param
-from decapod_py.surfaces.cli.commands import PROGRAM, commands, spelling, words
+from decapod_py.surfaces.cli.commands import ALIASES, PROGRAM, commands, spelling, words
 from decapod_py.surfaces.cli.failures import asks_for_json
 from decapod_py.surfaces.cli.output import answer, is_terminal, to_json
 from decapod_py.surfaces.cli.run import Invocation, enter, guarded, run
@@ -61,6 +61,9 @@ def build(serve: Serve) -> typer.Typer:
         _register(groups[group[0]] if group else app, verb, command["name"], command["description"], _callback(command))
     for name, typer_group in groups.items():
         app.add_typer(typer_group, name=name)
+    for alias, meant in ALIASES.items():
+        command = commands()[meant]
+        app.command(alias, help=_prose(command["description"]), epilog=_epilog(meant), hidden=True)(_callback(command))
     _register(app, "schema", "schema", examples.SCHEMA_HELP, _schema)
     _register(app, "mcp", "mcp", examples.MCP_HELP, _mcp(serve))
     _register(app, "completion", "completion", examples.COMPLETION_HELP, _completion)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 CATALOGUE = os.path.join(os.path.dirname(__file__), "catalogue.json")
 PROGRAM = "decapod"
+ALIASES = {"check": "validate"}  # what people type, and the operation they mean
 
 
 _loaded: dict[str, Command] = {}

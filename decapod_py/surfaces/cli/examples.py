@@ -6,8 +6,9 @@ TAGLINE = "Decapod keeps what a team and its agents know inside the git reposito
 
 GROUPS = {
     "knowledge": "Record, find and govern what is known.",
-    "ledger": "Check, read, restore and pack the events behind it all.",
+    "ledger": "Check, read, restore, pack and redact the events behind it all.",
     "hooks": "Let git run the gates and catch up by itself.",
+    "proof": "Run the commands that prove something, and see which receipts still count.",
 }
 
 GLOBAL_OPTIONS = {
@@ -70,6 +71,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "decapod knowledge export > entries.jsonl",
         "decapod knowledge export --format markdown --output handbook/",
     ),
+    "ledger redact": (
+        "decapod ledger redact 01JZ8 --reason 'holds a token' --dry-run",
+        "decapod ledger redact 01JZ8 --reason 'holds a token'",
+    ),
     "ledger verify": ("decapod ledger verify", "decapod ledger verify --allow-gaps"),
     "scan": ("decapod scan", "decapod -C path/to/repository scan", "decapod scan --base origin/main"),
     "rebuild": ("decapod rebuild --check",),
@@ -82,6 +87,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "decapod connect vscode --print",
         "decapod connect cursor --remove",
     ),
+    "proof": ("decapod trust", "decapod proof run", "decapod proof list"),
+    "proof run": ("decapod proof run", "decapod proof run tests lint"),
+    "trust": ("decapod trust", "decapod trust --revoke"),
     "doctor": ("decapod doctor", "decapod doctor --fix"),
     "schema": ("decapod schema knowledge.add",),
     "mcp": ("decapod mcp", "decapod mcp --toolset all --actor agent:reviewer"),

@@ -406,6 +406,19 @@ def _packed(result: Result) -> Lines:
         yield "next: git add -A .decapod && git commit"
 
 
+def _redacted(result: Result) -> Lines:
+    verb = "would be redacted" if result["dry_run"] else "redacted"
+    yield f"the text of {quantity(len(result['redacted']), 'event')} {verb}: {joined(result['redacted'])}"
+    for name, verb in (("segments", "stripped"), ("files", "rewritten")):
+        verb = f"would be {verb}" if result["dry_run"] else verb
+        yield from (f"  {verb} {one_line(path)}" for path in result[name])
+    yield from (f"still there: {one_line(left['path'])}: {one_line(left['why'])}" for left in result["left"])
+    history = result["history"]
+    first = f", the first {one_line(history['first'])}" if history["first"] else ""
+    yield f"git: {quantity(history['commits'], 'commit')}{first}; {one_line(history['note'])}"
+    yield from next_steps(result["next"])
+
+
 def _initialised(result: Result) -> Lines:
     root = one_line(result["root"])
     yield f"workspace ready in {root}" if result["made"] else f"workspace in {root} was ready already; nothing changed"
@@ -517,7 +530,7 @@ def scan_summary(result: Result) -> str:
     read = f"{quantity(result['checked'], 'mention')} in {quantity(result['files'], 'document')}"
     asked = f" since {one_line(result['base'])[:10]}" if result["base"] else ""
     if result["ok"]:
-        return f"nothing is broken{asked}: of {read}, {result['good']} are good and the rest never were in this history"
+        return f"nothing is broken{asked}: of {read}, {result['good']} are good; the rest is not known to this history"
     count = len(result["findings"]) + result["omitted"]
     more = f", {result['omitted']} not shown (--limit)" if result["omitted"] else ""
     return f"{count} broken{asked}{more}: of {read}, {result['good']} are good"
@@ -570,6 +583,57 @@ def _connected(result: Result) -> Lines:
     return [*files, *next_steps(result["next"])]
 
 
+def _proofs_run(result: Result) -> Lines:
+    for receipt in result["receipts"]:
+        yield f"{_proof_outcome(receipt)}  {one_line(receipt['proof'])}, {receipt['duration_ms'] / 1000:.1f} s"
+        if receipt["paths_changed"]:
+            yield "  its files changed while it ran, so this counts for nothing: keep what it writes out of its paths"
+    failed = sum(not receipt["passed"] for receipt in result["receipts"])
+    yield f"{quantity(len(result['receipts']), 'proof')} run, {failed} failed"
+
+
+def _proof_outcome(receipt: Result) -> str:
+    if receipt["timed_out"]:
+        return "timed out"
+    return "passed" if receipt["passed"] else f"FAILED with exit code {receipt['exit_code']}"
+
+
+def _proofs_listed(result: Result) -> Lines:
+    width = max((len(one_line(proof["name"])) for proof in result["proofs"]), default=0)
+    for proof in result["proofs"]:
+        optional = "" if proof["required"] else " (not required)"
+        yield f"{one_line(proof['name']):<{width}}  {one_line(proof['state'])}{optional}: {one_line(proof['reason'])}"
+        receipt = proof["receipt"]
+        if receipt:
+            yield f"  {_proof_outcome(receipt)} {one_line(receipt['ts'])} for {one_line(receipt['actor'])}"
+    yield from _proofs_steps(result)
+
+
+def _proofs_steps(result: Result) -> Lines:
+    if not result["proofs"]:
+        yield "no proofs; a [[proof]] in .decapod/config.toml names a command to run"
+    elif not result["trusted"]:
+        yield "next: decapod trust; until then none of them runs here"
+    elif any(proof["required"] and proof["state"] != "good" for proof in result["proofs"]):
+        yield "next: decapod proof run"
+
+
+def _trusted(result: Result) -> Lines:
+    config = one_line(result["config"])
+    if not result["trusted"]:
+        yield f"{config} is no longer trusted here" if result["changed"] else f"{config} was not trusted here"
+        return
+    yield f"{config} is trusted here until it changes"
+    for proof in result["proofs"]:
+        # Line by line, as the shell reads it: on one line, what follows a comment would look like a part of it.
+        yield f"  {one_line(proof['name'])} may run:"
+        yield from indented(proof["run"])
+    if result["proofs"]:
+        yield "next: decapod proof run"
+    else:
+        yield "there is no [[proof]] in it, so there is nothing to run"
+
+
 def _anything(result: Result) -> Lines:
     return facts(
         [
@@ -611,9 +675,13 @@ RENDERERS: dict[str, Callable[[Result], Lines]] = {
     "ledger.show": _shown,
     "ledger.restore": _restored,
     "ledger.pack": _packed,
+    "ledger.redact": _redacted,
     "hooks.install": _hooks_installed,
     "hooks.uninstall": _hooks_uninstalled,
     "hooks.status": _hooks_status,
     "hooks.run": _hook_run,
     "connect": _connected,
+    "proof.run": _proofs_run,
+    "proof.list": _proofs_listed,
+    "trust": _trusted,
 }

@@ -10,6 +10,7 @@ Schema = dict[str, Any]
 
 NULL: Schema = {"type": "null"}
 NAMED = ("properties", "$defs")  # below these, keys are names, not keywords
+_TEXTS: tuple[Schema, ...] = ({"type": "string"}, {"type": ["string", "null"]})
 UNASKED = {"description", "additionalProperties"}
 
 
@@ -26,7 +27,8 @@ def input_schema(schema: Schema, *, hidden: Collection[str] = (), defaults: Mapp
 def output_schema(schema: Schema) -> Schema:
     """What a tool answers; the protocol wants an object at the root.
 
-    Nothing is `required`: a third of the length, and clients check an error's `{"error": ...}` against this schema too.
+    A field of which nothing is said is a text. Nothing is `required`: a third of the length, and clients check an
+    error's `{"error": ...}` against this schema too.
     The full schema of every answer is in `schemas/`.
     """
     return {"type": "object"} | _shorter(_rewritten(schema, _sketched))
@@ -76,7 +78,8 @@ def _sketched(node: Schema) -> Schema:
     for key in ("items", "additionalProperties"):
         if isinstance(sketch.get(key), bool) or sketch.get(key, {}).keys() == {"type"}:
             sketch.pop(key, None)
-    return _plain(sketch)
+    fields = {name: {} if field in _TEXTS else field for name, field in sketch.get("properties", {}).items()}
+    return _plain({**sketch, "properties": fields} if fields else sketch)
 
 
 def _nullable(node: Schema) -> Schema:

@@ -117,8 +117,9 @@ def listed(tool: Tool) -> ListedTool:
         output_schema=tool.output_schema(),
         annotations=ToolAnnotations(
             read_only_hint=tool.read_only,
-            destructive_hint=tool.destructive,
-            idempotent_hint=tool.idempotent,
+            # What only reads neither destroys nor repeats itself: the protocol says so, the list need not.
+            destructive_hint=None if tool.read_only else tool.destructive,
+            idempotent_hint=None if tool.read_only else tool.idempotent,
             open_world_hint=False,
         ),
     )

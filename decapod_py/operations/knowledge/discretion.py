@@ -1,0 +1,54 @@
+"""Secrets stop at the door: what is recorded is shared with everybody who clones, for good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from decapod_py.domain.event import text_of
+from decapod_py.domain.text import check_reason
+from decapod_py.foundation.errors import Refused
+
+if TYPE_CHECKING:
+    from decapod_py.domain.anchors import Cited
+    from decapod_py.domain.authored import Authored
+    from decapod_py.domain.entry import Entry
+    from decapod_py.views.state import State
+    from decapod_py.workspace import Workspace
+
+
+def without_secrets(workspace: Workspace, authored: Authored, allowed: str | None) -> Authored:
+    """The same, or a refusal that names what looks like a secret; a reason given for it is recorded."""
+    if allowed is not None:
+        return authored._replace(allowed_secret=check_reason(allowed))
+    written = [authored.title, authored.content, *authored.provenances, *authored.tags]
+    written += [text for text in (authored.merge_key, authored.claim_id, authored.scope) if text]
+    refuse_secrets(workspace, written, "add --allow-secret REASON if it is none")
+    return authored._replace(cited=tuple(_discreet(workspace, cited) for cited in authored.cited))
+
+
+def refuse_secrets(workspace: Workspace, texts: Iterable[str], hint: str = "leave it out") -> None:
+    from decapod_py.domain.secrets import find_secrets
+
+    for text in texts:
+        for secret in find_secrets(text, workspace.policy.allowed_secrets):
+            raise Refused(
+                "secret",
+                f"line {secret.line} holds what looks like a secret: {secret.kind} ({secret.shown})",
+                f"say where it is kept instead, or {hint}",
+            )
+
+
+def _discreet(workspace: Workspace, cited: Cited | None) -> Cited | None:
+    """A cited text that holds a secret is watched by its digest alone."""
+    from decapod_py.domain.secrets import find_secrets
+
+    if cited is None or not find_secrets("\n".join(cited), workspace.policy.allowed_secrets):
+        return cited
+    return None
+
+
+def allowed_before(state: State, entry: Entry) -> str | None:
+    """The reason that the version of an entry which shows was given, if it was."""
+    version = state.event_of_hash(state.hash_of(entry))
+    return text_of(version, "allowed_secret") if version else None
