@@ -21,6 +21,7 @@ _LONGEST_LINE = 20_000  # beyond that it is data, and nobody's sentence
 _FENCE = re.compile(r"[\s>]*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})\s*\{?\.?([\w+#-]*)(.*)")
 _SHELLS = words_of("sh bash shell console zsh shell-session sh-session shellsession terminal fish cmd")
 _UNSAID = frozenset({"", "text", "txt", "plaintext", "none", "tree"})
+_NAMES = re.compile(r"`[^`]*`|\]\([^()]*\)|\S*/\S*")
 _MAY_MENTION = re.compile(r"[`/]|\]\(|\]:|=\s*[\"']|::")
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*)")
 _UNDERLINE = re.compile(r"\s{0,3}(=+|-{3,}|~{3,}|\^{3,})\s*")
@@ -149,7 +150,7 @@ class _Reader:
             yield from found
 
     def _sentence(self, index: int, line: str) -> str:
-        """The line, with the ends of its sentences that stand on the lines around it."""
+        """The words of the line, and of its sentences that go on in the lines around it; names say nothing here."""
         before = after = ""
         if index and not _STARTS_ANEW.match(line):
             before = self.lines[index - 1][-_LONGEST_LINE:].rpartition(". ")[2]
@@ -157,7 +158,7 @@ class _Reader:
         if index + 1 < len(self.lines) and not line.rstrip().endswith("."):
             following = self.lines[index + 1][:_LONGEST_LINE]
             after = "" if _STARTS_ANEW.match(following) else re.split(r"\.(?:\s|$)", following, maxsplit=1)[0]
-        return f"{before} {line} {after}"
+        return _NAMES.sub(" ", f"{before} {line} {after}")
 
 
 def _mentions_in_block(language: str, lines: list[Line]) -> Iterator[Mention]:
@@ -185,7 +186,7 @@ def _mentions_in_tree(lines: list[Line]) -> Iterator[Mention]:
         above = [(depth, folder) for depth, folder in above if depth < len(drawn[1])]
         path = "/".join([*(folder for _, folder in above), name.rstrip("/")])
         above.append((len(drawn[1]), name.strip("/")))
-        if _PAST.search(text) or not as_path(f"./{path}") or " " in name:
+        if _PAST.search(drawn[2].removeprefix(name)) or not as_path(f"./{path}") or " " in name:
             continue
         names = (path,) if top in ("", ".") else (f"{top}/{path}", path)
         yield Mention(number, "path", name, names, tree=lines[0][0])

@@ -135,7 +135,7 @@ _NAME = (
 )
 _IS = r"[\"'\]]{0,2}[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}"
 _ASSIGNED = (
-    rf"{_NAME}{_IS}(?:([\"'`])(?P<quoted>[^\s\"'`]{{6,200}})\1"
+    rf"(?<!publickey){_NAME}{_IS}(?:([\"'`])(?P<quoted>[^\s\"'`]{{6,200}})\1"
     r"|(?P<bare>[^\s\"'`,;<>(){}\[\]|&]{8,200})(?=[\s,;\"'`)\]}|&]|$))"
 )
 _OPTION = rf"--(?:[a-z]{{1,20}}-){{0,3}}{_NAME}[ =][\"']?([^\s\"'`]{{8,200}})"
@@ -198,9 +198,10 @@ _ALGORITHM = (
     r"(?:hmac|hs|rs|es|ps|sha|md|base|utf|oauth|argon|pbkdf|scrypt|bcrypt|aes|ed|rsa|ipv|x|v)[-_]?\d{1,5}[a-z]{0,3}"
 )
 _NUMBERED = rf"(?:{_NAME}|value|string|text|name|field|param|arg|var|test|user)s?\d{{0,4}}"
+_TYPE = r"[a-z_][\w.]*(?:key|token|secret|password|credential)s?(?:types?)?"
 
 
 def _is_name(value: str) -> bool:
-    """Whether it is a name for something: `settings.TOKEN_V2`, `db-password-2`, `sha256`, `token2`."""
+    """Whether it names something: `settings.TOKEN_V2`, `db-password-2`, `sha256`, `token2`, `Ed25519PrivateKey`."""
     value = value.strip(".:").lower()
-    return any(re.fullmatch(form, value) for form in (_PARTS, _ALGORITHM, _NUMBERED))
+    return any(re.fullmatch(form, value) for form in (_PARTS, _ALGORITHM, _NUMBERED, _TYPE))

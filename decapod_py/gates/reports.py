@@ -182,6 +182,13 @@ def markdown_text(text: str) -> str:
     return plain.replace("www.", "www&#46;")
 
 
+def fenced(text: str, language: str = "") -> str:
+    """A block of code that nothing in the text can end."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{neutral(text).rstrip()}\n{fence}"
+
+
 def text(findings: Sequence[Finding], *, asides: Sequence[Aside] = ()) -> str:
     """The findings for a pipe: two lines each, the worst first, and a last line that counts them."""
     lines = []

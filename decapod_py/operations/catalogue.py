@@ -24,6 +24,7 @@ MODULES = (
     "why",
     "scan",
     "validate",
+    "review",
     "repair",
     "knowledge.add",
     "knowledge.search",
@@ -39,7 +40,7 @@ MODULES = (
     "hooks",
     "connect",
 )
-TOP_LEVEL = frozenset({"setup", "status", "why", "scan", "validate", "repair", "trust", "connect"})
+TOP_LEVEL = frozenset({"setup", "status", "why", "scan", "validate", "review", "repair", "trust", "connect"})
 
 _ATTEMPTS = 3
 

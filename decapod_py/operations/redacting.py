@@ -183,14 +183,13 @@ def _refuse_repeating(reason: str, target: Target) -> None:
 def _scrub(workspace: Workspace) -> Scrubbed:
     try:
         return workspace.obey_redactions()
-    except OSError as problem:
+    except Exception as problem:
         refused = refused_by_the_machine(problem)
-        raise Refused(
-            "unfinished",
-            "the redaction is recorded, and every reader obeys it, but the text is still in some file: "
-            + (refused.message if refused else str(problem)),
-            "do the same again: no second event is written",
-        ) from problem
+        if not refused:
+            raise
+        message = "the redaction is recorded, and every reader obeys it, but the text is still in some file"
+        hint = "do the same again: no second event is written"
+        raise Refused("unfinished", f"{message}: {refused.message}", hint) from problem
 
 
 def _read_files(workspace: Workspace, target: Target) -> dict[str, bytes | None]:

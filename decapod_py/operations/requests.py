@@ -283,6 +283,13 @@ class Validate(Request):
     explain: Annotated[str | None, Cli(metavar="GATE"), Field(description="Say what a gate looks at, and why")] = None
 
 
+class Review(Request):
+    base: Annotated[str, Cli(metavar="REF"), Field(description="The branch that this one is to be merged into")]
+    format: Annotated[
+        Literal["text", "markdown"], Field(description="Text, or Markdown for a pull request's summary")
+    ] = "text"
+
+
 class StatusChange(Request):
     id: Id
     reason: Annotated[str | None, Field(description="Why")] = None

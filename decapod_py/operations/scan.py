@@ -11,7 +11,7 @@ from decapod_py.storage import git
 if TYPE_CHECKING:
     from decapod_py.operations.requests import Scan
     from decapod_py.operations.shapes import BrokenMention, Scanned
-    from decapod_py.views.scanning import Finding
+    from decapod_py.views.scan_report import Finding
     from decapod_py.workspace import Workspace
 
 

@@ -213,6 +213,24 @@ class Validated(TypedDict):
     report: NotRequired[str]
 
 
+class ReviewedItem(TypedDict):
+    """One thing a branch does to knowledge, and the command that settles it."""
+
+    kind: str
+    id: str
+    title: str
+    detail: str
+    diff: str | None
+    next: str
+
+
+class Reviewed(TypedDict):
+    base: str
+    summary: str
+    items: list[ReviewedItem]
+    report: NotRequired[str]
+
+
 class Decayed(TypedDict):
     as_of: str
     policy: str

@@ -137,10 +137,17 @@ def _report(form: str, outcomes: list[Outcome], result: Validated) -> str:
 
     shown = {finding["fingerprint"] for finding in result["findings"]}
     findings = [one for outcome in outcomes for one in outcome.findings if one.fingerprint() in shown]
+    asides = [
+        reports.Aside("fail" if outcome.state == "broken" else "warn", f"gate {outcome.gate}: {outcome.reason}")
+        for outcome in outcomes
+        if outcome.state in ("skipped", "broken")
+    ]
     if form == "sarif":
-        return reports.sarif(findings, __version__)
+        about = {outcome.gate: registry.explanation(outcome.gate) for outcome in outcomes}
+        return reports.sarif(findings, __version__, about=about, asides=asides)
     if form == "github":
-        return reports.github(findings)
+        # That a gate was skipped belongs to no line, and would be a warning on every pull request.
+        return reports.github(findings, asides=[aside for aside in asides if aside.level == "fail"])
     return json.dumps(result, ensure_ascii=False)
 
 

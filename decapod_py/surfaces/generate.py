@@ -1,4 +1,4 @@
-"""Writes what is derived: the command line's catalogue, `schemas/`, `docs/reference.md` and the database's DDL.
+"""Writes what is derived: the command line's catalogue, `schemas/`, `docs/reference.md`, `docs/gates.md`, the DDL.
 
 `python -m decapod_py.surfaces.generate` writes; with `--check` it names every file that differs, and exits 1.
 """
@@ -15,6 +15,8 @@ import annotated_types
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from decapod_py.domain.policy import GATE_LEVELS
+from decapod_py.gates import registry
 from decapod_py.operations import catalogue
 from decapod_py.operations.catalogue import Operation
 from decapod_py.operations.requests import Cli, PeopleOnly
@@ -74,8 +76,31 @@ def generated(operations: list[Operation]) -> dict[str, str]:
         files[f"schemas/{operation.name}.request.json"] = _json(request_schema(operation))
         files[f"schemas/{operation.name}.result.json"] = _json(result_schema(operation))
     files["docs/reference.md"] = reference(list(zip(operations, listed, strict=True)))
+    files["docs/gates.md"] = gates_page()
     files[_DDL] = embedded_ddl()
     return files
+
+
+_GATES_PAGE = """\
+# Gates
+
+`decapod validate` (or `check`) proves that what the repository knows still matches the repository. It never repairs. With
+`--base REF` it looks at what a branch changes since it left REF; in CI that needs the whole history (`fetch-depth: 0`).
+Exit 0: nothing that fails; 1: findings that fail (with `--strict` warnings too); 2: misused; 3: a gate broke. A gate that
+was skipped says so, and did not pass. `[gates]` in `.decapod/config.toml` sets each level to `fail`, `warn` or `off`.
+`--write-baseline` records today's findings in `.decapod/baseline.json`: from then on only new ones count.
+`--format sarif` and `--format github` are for forges.
+
+This page is made from the gates themselves; `decapod validate --explain GATE` tells the same.
+"""
+
+
+def gates_page() -> str:
+    """Every gate in its own words."""
+    parts = [_GATES_PAGE]
+    for name, level in GATE_LEVELS.items():
+        parts.append(f"## {name}\n\nBy default: {level}.\n\n{registry.explanation(name)}\n")
+    return "\n".join(parts)
 
 
 def _json(value: Any, indent: int = 2) -> str:

@@ -89,7 +89,8 @@ class Change(NamedTuple):
 
     base: str
     paths: set[str]  # that differ, seen from the top of the workspace
-    numbers: set[int]  # of the events that the base does not have
+    hashes: set[str]  # of the events that the base does not have
+    numbers: set[int]  # the same events, as the database counts them
     subjects: set[str]  # what those events act on, as the database names it
     lost: list[Lost]
     altered: list[str]  # segments of the base that are here with other bytes
@@ -123,14 +124,15 @@ def change_since(
         objects.close()
     had = {line.event["hash"] for _, line in then if line.event}
     elsewhere = _hashes_outside(state, here | had, differing)
-    numbers = _numbers(state, here - had - elsewhere)
+    new = here - had - elsewhere
+    numbers = _numbers(state, new)
     lost = [
         Lost(line.event, path, line.number)
         for path, line in then
         if line.event and line.event["hash"] not in here | elsewhere
     ]
     altered = _altered(root, then, lines if staged else None)
-    return Change(base, paths, numbers, _subjects_of(state, numbers), lost, altered, bad)
+    return Change(base, paths, new, numbers, _subjects_of(state, numbers), lost, altered, bad)
 
 
 def _altered(

@@ -100,6 +100,10 @@ def test_a_file_that_is_used_to_do_something_is_not_of_the_past():
     assert found("`scripts/load.py` is used to load data.") == [(1, "path", "scripts/load.py")]
 
 
+def test_a_name_with_such_a_word_in_it_says_nothing_about_the_past():
+    assert found("See `src/legacy/removed.py`.") == [(1, "path", "src/legacy/removed.py")]
+
+
 def test_a_sentence_about_the_past_may_go_over_two_lines():
     assert found("The file `src/client.py` was\nremoved in 2.0. Now `src/http.py` is used.") == []
     assert found("It was removed.\nLook at `src/http.py`.") == [(2, "path", "src/http.py")]

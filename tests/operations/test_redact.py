@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import sqlite3
 from pathlib import Path
@@ -490,3 +492,23 @@ def test_a_workspace_without_git_is_redacted_too(tmp_path):
 
     assert (answer["history"]["note"], len(answer["next"])) == ("there is no git here", 1)
     assert holders(tmp_path) == []
+
+
+def test_a_folder_that_cannot_be_written_leaves_a_redaction_that_can_be_finished(
+    opened, leaked, segment, repository, monkeypatch
+):
+    replace = os.replace
+
+    def refusing(source: str, target: str) -> None:
+        if target.endswith(".jsonl"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", refusing)
+    with pytest.raises(Exception, match="every reader obeys it") as refusal:
+        opened.ledger.redact(target="leak", reason="A password leaked.")
+    monkeypatch.undo()
+
+    assert (refusal.value.code, opened.knowledge.get(id="leak")["content"]) == ("unfinished", "[redacted]")
+    opened.ledger.redact(target="leak", reason="Once more.")
+    assert (holders(repository), opened.ledger.show(type="event.redacted")["count"]) == ([], 1)

@@ -381,7 +381,7 @@ def test_a_drawn_tree_of_another_project_is_not_judged_and_our_own_is(story):
         {
             "README.md": tree.format("shop", "setup.cfg")
             + "\nA plugin has:\n\n"
-            + tree.format("plugin", "x.toml").replace("app", "two"),
+            + tree.format("plugin", "plugin.toml").replace("app", "two"),
             "src/app.py": lines(9),
             "src/gone.py": lines(9, "g"),
             "src/two.py": lines(9, "t"),

@@ -103,7 +103,20 @@ PROMOTION = {
     "reason": "held for a year",
     "state": "proposed",
 }
+REDACTED = {
+    "dry_run": False,
+    "redacted": ["01JZ8", "01JZ9"],
+    "entries": ["retries"],
+    "event_ids": ["01JZA"],
+    "segments": [".decapod/ledgers/knowledge.events/2026-03/01JZ8.jsonl"],
+    "files": [".decapod/knowledge/retries-1a2b3c.md"],
+    "left": [{"path": ".decapod/local/knowledge.db", "why": "somebody reads the database"}],
+    "history": {"commits": 2, "first": "4f2a9c1", "hashes": ["7d1", "4f2a9c1"], "note": "these have it"},
+    "next": ["make the secret void"],
+}
 RESULTS: list[tuple[str, dict[str, Any]]] = [
+    ("ledger.redact", REDACTED),
+    ("ledger.redact", {**REDACTED, "dry_run": True, "left": [], "next": []}),
     (
         "init",
         {"root": "/repo", "made": [".decapod/config.toml"], "git": True, "next": ["git add .decapod"]},

@@ -299,6 +299,20 @@ def validated_summary(result: Result) -> str:
 _GATE_STATES = ("passed", "warned", "failed", "broken", "skipped", "off")
 
 
+def _reviewed(result: Result) -> Lines:
+    if "report" in result:
+        yield result["report"]
+        return
+    for item in result["items"]:
+        yield f"{one_line(item['kind'])}: {one_line(item['title'])} ({one_line(item['id'])})"
+        if item["detail"]:
+            yield f"  {one_line(item['detail'])}"
+        if item["diff"]:
+            yield from indented(item["diff"])
+        yield f"  next: {one_line(item['next'])}"
+    yield one_line(result["summary"])
+
+
 def _changed(result: Result) -> Lines:
     yield f"{one_line(result['action'])} {one_line(result['id'])}"
     if result["superseded_ids"]:
@@ -659,6 +673,7 @@ RENDERERS: dict[str, Callable[[Result], Lines]] = {
     "knowledge.reaffirm": _reaffirmed,
     "why": _reasons,
     "validate": _validated,
+    "review": _reviewed,
     "knowledge.edit": _changed,
     "knowledge.deprecate": _changed,
     "knowledge.revive": _changed,
