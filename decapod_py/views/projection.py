@@ -26,6 +26,7 @@ from decapod_py.domain.fold import (
     texts,
     versions_of,
 )
+from decapod_py.foundation import workers
 from decapod_py.storage import segments
 from decapod_py.storage.segments import Segment
 from decapod_py.views import search
@@ -43,13 +44,32 @@ _BULK_CACHE = 64 << 10  # kB of pages: with the 2 MB that SQLite takes, each pag
 _REMEMBERED = 16 << 20  # bytes of segments whose events stay in memory until they are folded; more are read twice
 
 
-class Placed(NamedTuple):
-    """An event and where it stands."""
+class Arrival(NamedTuple):
+    """What the database notes of an event: where it stands and what it acts on."""
 
-    event: Event
-    segment: str
-    offset: int
-    length: int
+    identity: bytes
+    row: tuple[str, str, str, int, str, int, int, bool]  # event id, ledger, type, time, segment, offset, length, text?
+    parents: list[bytes]
+    subjects: list[str]
+    feedback: tuple[str, list[str]] | None
+
+
+class Reading(NamedTuple):
+    """All that a segment holds."""
+
+    arrivals: list[Arrival]
+    problems: list[tuple[str, int, str, str, bool]]  # rows of `segment_problems`
+    events: list[Event]  # if they are to be remembered
+
+
+class Ready(NamedTuple):
+    """A folded entry, turned into what is written of it."""
+
+    row: tuple[Any, ...]  # of `entries`, without its number
+    path: str
+    digest: bytes
+    indexed: search.Indexed | None  # nothing finds a deleted entry
+    promotions: set[str] | None  # that any version of a procedural entry rests on
 
 
 class Difference(NamedTuple):
@@ -75,70 +95,79 @@ def catch_up(connection: Connection, ledgers: str, ahead: Difference, progress: 
     """Takes in what changed on disk. The caller holds the transaction."""
     touched: set[str] = set()
     remembered: dict[bytes, Event] = {}
-    remembers = sum(segment.size for segment in ahead.changed) <= _REMEMBERED
-    if not remembers:
+    many = sum(segment.size for segment in ahead.changed) > _REMEMBERED
+    if many:
         connection.execute(f"PRAGMA cache_size = -{_BULK_CACHE}")
     for path in ahead.removed:
         touched |= _forget_segment(connection, path)
-    for number, segment in enumerate(ahead.changed, 1):
+    readings = workers.mapped(lambda segment: _read(ledgers, segment.path, not many), ahead.changed, many=many)
+    for number, (segment, reading) in enumerate(zip(ahead.changed, readings, strict=True), 1):
         touched |= _forget_segment(connection, segment.path)
-        for batch in _batches(_read_segment(connection, ledgers, segment)):
+        connection.executemany("INSERT OR REPLACE INTO segment_problems VALUES (?, ?, ?, ?, ?)", reading.problems)
+        for batch in _batches(reading.arrivals):
             touched |= take_in(connection, batch)
-            if remembers:
-                # Not one that lost its text: a copy of it may stand that has it.
-                remembered.update(
-                    (bytes.fromhex(placed.event["hash"]), placed.event) for placed in batch if "text" in placed.event
-                )
+        # Not one that lost its text: a copy of it may stand that has it.
+        remembered.update((bytes.fromhex(event["hash"]), event) for event in reading.events if "text" in event)
         note_segment(connection, segment)
         progress("reading ledgers", number, len(ahead.changed))
     refold(connection, ledgers, touched, remembered, progress)
 
 
-def take_in(connection: Connection, batch: list[Placed]) -> set[str]:
+def _read(ledgers: str, path: str, remember: bool) -> Reading:
+    reading = Reading([], [], [])
+    for line in segments.read(ledgers, path):
+        if line.event:
+            reading.arrivals.append(arrival(line.event, path, line.offset, line.length))
+            if remember:
+                reading.events.append(line.event)
+        elif line.problem:
+            reading.problems.append((path, line.number, line.problem.code, line.problem.message, not line.terminated))
+    return reading
+
+
+def arrival(event: Event, segment: str, offset: int, length: int) -> Arrival:
+    kind, time, has_text = event["type"], recorded(event), "text" in event
+    return Arrival(
+        bytes.fromhex(event["hash"]),
+        (event["event_id"], event["ledger"], kind, time, segment, offset, length, has_text),
+        [_hash(parent) for parent in dict.fromkeys(event["prev"])],
+        subjects_of(event),
+        feedback_of(event),
+    )
+
+
+def take_in(connection: Connection, batch: list[Arrival]) -> set[str]:
     """Notes where events are; returns the subjects they act on. An event that is here already is a copy."""
     touched: set[str] = set()
     number: int = connection.execute("SELECT coalesce(max(number), 0) FROM events").fetchone()[0]
     rows, parents, subjects, feedback, copied = [], [], [], [], []
-    identities = [bytes.fromhex(placed.event["hash"]) for placed in batch]
+    identities = [event.identity for event in batch]
     seen = {row[0] for row in _rows_of(connection, "SELECT hash FROM events WHERE hash IN", identities)}
-    for identity, (event, segment, offset, length) in zip(identities, batch, strict=True):
+    for identity, row, built_on, named, outcome in batch:
         if identity in seen:
-            connection.execute(
-                "INSERT OR REPLACE INTO event_copies VALUES (?, ?, ?, ?, ?)",
-                (segment, offset, length, "text" in event, identity),
-            )
+            connection.execute("INSERT OR REPLACE INTO event_copies VALUES (?, ?, ?, ?, ?)", (*row[4:], identity))
             copied.append(identity)
             continue
         seen.add(identity)
         number += 1
-        rows.append(
-            (
-                number,
-                identity,
-                event["event_id"],
-                event["ledger"],
-                event["type"],
-                recorded(event),
-                segment,
-                offset,
-                length,
-                "text" in event,
-            )
-        )
-        parents += [(_hash(parent), number) for parent in dict.fromkeys(event["prev"])]
-        named = subjects_of(event)
+        rows.append((number, identity, *row))
+        parents += [(parent, number) for parent in built_on]
         touched.update(named)
         subjects += [(subject, number) for subject in named]
-        outcome = feedback_of(event)
         if outcome:
             feedback += [(number, entry_id, outcome[0]) for entry_id in outcome[1]]
     arrived = {row[1] for row in rows}
-    built_on = {parent for parent, _ in parents}
-    connection.executemany("UPDATE events SET is_head = 0 WHERE hash = ?", [(parent,) for parent in built_on - arrived])
-    # An event may arrive after one that was built on it.
-    built_on |= {row[0] for row in _rows_of(connection, "SELECT parent FROM event_parents WHERE parent IN", identities)}
+    named_parents = {parent for parent, _ in parents}
     connection.executemany(
-        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [(*row, row[1] not in built_on) for row in rows]
+        "UPDATE events SET is_head = 0 WHERE hash = ?", [(parent,) for parent in named_parents - arrived]
+    )
+    # An event may arrive after one that was built on it.
+    named_parents |= {
+        row[0] for row in _rows_of(connection, "SELECT parent FROM event_parents WHERE parent IN", identities)
+    }
+    connection.executemany(
+        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [(*row, row[1] not in named_parents) for row in rows],
     )
     connection.executemany("INSERT OR IGNORE INTO event_parents VALUES (?, ?)", parents)
     connection.executemany("INSERT OR IGNORE INTO event_subjects VALUES (?, ?)", subjects)
@@ -191,15 +220,12 @@ def refold(
     lines = Lines(ledgers)
     total, done = len(subjects), 0
     try:
-        for batch in _batches(sorted(subjects)):
-            entries = []
-            for subject, events in _events_of(connection, lines, batch, remembered).items():
-                if subject.startswith("e:"):
-                    entries.append((subject[2:], fold_entry(subject[2:], events), events))
-                else:
-                    _write_promotion(connection, subject[2:], fold_promotion(subject[2:], events))
-            _write_entries(connection, entries)
-            done += len(batch)
+        placed = (_places_of(connection, batch) for batch in _batches(sorted(subjects)))
+        for folded in workers.mapped(lambda batch: _folded(batch, lines, remembered), placed, many=total >= _BULK):
+            for promotion_id, promotion in folded.promotions.items():
+                _write_promotion(connection, promotion_id, promotion)
+            _write_entries(connection, folded.entries)
+            done += len(folded.promotions) + len(folded.entries)
             progress("folding", done, total)
         if total >= _BULK:
             search.tidy(connection)
@@ -207,58 +233,88 @@ def refold(
         lines.close()
 
 
-def _events_of(
-    connection: Connection, lines: Lines, subjects: list[str], remembered: dict[bytes, Event]
-) -> dict[str, list[Event]]:
-    found: dict[str, list[Event]] = {subject: [] for subject in subjects}
+Places = dict[str, list[tuple[bytes, str, int, int]]]  # of the events of each subject: hash, segment, offset, length
+
+
+def _places_of(connection: Connection, subjects: list[str]) -> Places:
+    found: Places = {subject: [] for subject in subjects}
     rows = _rows_of(
         connection,
         "SELECT s.subject, e.hash, e.segment, e.offset, e.length"
         " FROM event_subjects s JOIN events e ON e.number = s.event WHERE s.subject IN",
         subjects,
     )
-    for subject, identity, *place in rows:
-        found[subject].append(remembered.get(identity) or lines.event(*place))
+    for subject, *place in rows:
+        found[subject].append(tuple(place))
     return found
 
 
-def _write_entries(connection: Connection, folded: list[tuple[str, Entry | None, list[Event]]]) -> None:
-    fresh: list[tuple[int, Entry]] = []
+class Folded(NamedTuple):
+    """What became of subjects, by their ids; nothing where no event gives them a state."""
+
+    entries: dict[str, Ready | None]
+    promotions: dict[str, Promotion | None]
+
+
+def _folded(placed: Places, lines: Lines, remembered: dict[bytes, Event]) -> Folded:
+    folded = Folded({}, {})
+    for subject, places in placed.items():
+        kind, subject_id = subject[:2], subject[2:]
+        events = [remembered.get(place[0]) or lines.event(*place[1:]) for place in places]
+        if kind == "e:":
+            folded.entries[subject_id] = _ready(fold_entry(subject_id, events), events)
+        else:
+            folded.promotions[subject_id] = fold_promotion(subject_id, events)
+    return folded
+
+
+def _ready(entry: Entry | None, events: list[Event]) -> Ready | None:
+    if entry is None:
+        return None
+    digest = entry.digest()
+    return Ready(
+        (words.title_key(entry.title), digest, *row_from_entry(entry)),
+        entry.path,
+        digest,
+        None if entry.status == "deleted" else search.indexed(entry),
+        _promotions_used(entry, events) if entry.procedural else None,
+    )
+
+
+def _write_entries(connection: Connection, folded: dict[str, Ready | None]) -> None:
+    fresh: list[tuple[int, search.Indexed]] = []
     next_number: int = connection.execute("SELECT coalesce(max(number), 0) FROM entries").fetchone()[0] + 1
     rows, notes = [], []
-    entry_ids = [entry_id for entry_id, _, _ in folded]
     here = {
         row[0]: row[1:]
-        for row in _rows_of(connection, "SELECT id, number, digest, path FROM entries WHERE id IN", entry_ids)
+        for row in _rows_of(connection, "SELECT id, number, digest, path FROM entries WHERE id IN", list(folded))
     }
-    for entry_id, entry, events in folded:
+    for entry_id, entry in folded.items():
         known = here.get(entry_id)
         if entry is None:
             if known:
                 _remove_entry(connection, known[0], entry_id)
             continue
         # Before the comparison: a version in the middle may come or go and leave the entry as it was.
-        _note_promotion_uses(connection, entry, events, known is not None)
-        digest = entry.digest()
-        if known and known[1] == digest:
+        _note_promotion_uses(connection, entry_id, entry.promotions)
+        if known and known[1] == entry.digest:
             continue
         notes.append((entry.path, entry_id))
         if known and known[2] != entry.path:
             notes.append((known[2], entry_id))  # the file under the earlier path goes
-        number = known[0] if known else next_number
-        row = (number, words.title_key(entry.title), digest, *row_from_entry(entry))
         if known:
+            number = known[0]
             connection.execute("DELETE FROM entries WHERE number = ?", (number,))
-            connection.execute(_INSERT_ENTRY, row)
-            if entry.status == "deleted":
+            connection.execute(_INSERT_ENTRY, (number, *entry.row))
+            if entry.indexed is None:
                 search.unindex(connection, number)
             else:
-                search.index(connection, number, entry)
+                search.index(connection, number, entry.indexed)
         else:
+            rows.append((next_number, *entry.row))
+            if entry.indexed is not None:
+                fresh.append((next_number, entry.indexed))
             next_number += 1
-            rows.append(row)
-            if entry.status != "deleted":
-                fresh.append((number, entry))
     connection.executemany(_INSERT_ENTRY, rows)
     connection.executemany("INSERT OR REPLACE INTO pending_markdown VALUES (?, ?, NULL)", notes)
     search.index_many(connection, fresh)
@@ -269,19 +325,21 @@ _INSERT_ENTRY = (
 )
 
 
-def _note_promotion_uses(connection: Connection, entry: Entry, events: list[Event], known: bool) -> None:
-    """Remembers which promotions any version of a procedural entry rests on."""
-    if not entry.procedural:
-        return
-    if known:
-        connection.execute("DELETE FROM promotion_uses WHERE entry_id = ?", (entry.id,))
-    used = {
+def _promotions_used(entry: Entry, events: list[Event]) -> set[str]:
+    """The promotions that any version of a procedural entry rests on."""
+    return {
         reference.removeprefix("event:")
         for version in versions_of(entry.id, events)
         for reference in texts(version, "provenance")
         if reference.startswith("event:")
     }
-    connection.executemany("INSERT INTO promotion_uses VALUES (?, ?)", [(event_id, entry.id) for event_id in used])
+
+
+def _note_promotion_uses(connection: Connection, entry_id: str, promotions: set[str] | None) -> None:
+    if promotions is not None:
+        connection.execute("DELETE FROM promotion_uses WHERE entry_id = ?", (entry_id,))
+        used = [(promotion, entry_id) for promotion in promotions]
+        connection.executemany("INSERT INTO promotion_uses VALUES (?, ?)", used)
 
 
 def _remove_entry(connection: Connection, number: int, entry_id: str) -> None:
@@ -348,17 +406,6 @@ def _forget_event(connection: Connection, number: int) -> set[str]:
         parents,
     )
     return touched
-
-
-def _read_segment(connection: Connection, ledgers: str, segment: Segment) -> Iterator[Placed]:
-    for line in segments.read(ledgers, segment.path):
-        if line.event:
-            yield Placed(line.event, segment.path, line.offset, line.length)
-        elif line.problem:
-            connection.execute(
-                "INSERT OR REPLACE INTO segment_problems VALUES (?, ?, ?, ?, ?)",
-                (segment.path, line.number, line.problem.code, line.problem.message, not line.terminated),
-            )
 
 
 def note_segment(connection: Connection, segment: Segment) -> None:
