@@ -150,8 +150,11 @@ class Workspace:
             step("committed")
             self._finish_markdown(connection, durable=writer.appended <= 8)
 
-    def rebuild(self) -> None:
-        """Throws the database away and makes it anew, with the Markdown that is missing or out of date."""
+    def rebuild(self) -> list[pages.Page]:
+        """Throws the database away and makes it anew, with the Markdown that is missing or out of date.
+
+        Returns the files that are not what the fold says even so.
+        """
         self._refuse_read_only()
         with self.locked():
             connection = self._open()
@@ -159,6 +162,7 @@ class Workspace:
                 connection = self._without_damage("it is damaged")
             self._refill(connection)
             self._catch_up(connection)
+            return pages.still_unlike_the_fold(self.pages(connection))
 
     def unlike_the_fold(self) -> list[pages.Page]:
         """The Markdown files that are not what the fold says."""
@@ -341,10 +345,14 @@ class Workspace:
         return connection
 
     def _refill(self, connection: sqlite3.Connection) -> None:
+        position = git.position(self.repository)
         with database.transaction(connection):
             database.empty(connection, search.DDL)
             ahead = projection.difference(connection, self.ledgers)
-            projection.catch_up(connection, self.ledgers, ahead, self.progress)
+            projection.catch_up(connection, self.ledgers, ahead, self.progress, self.knowledge)
+            if self._may_write_markdown():
+                # Every file is looked at after this, here or by its note, so none has to be checked again.
+                database.remember(connection, "position", position)
             step("refilled")
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
@@ -353,7 +361,7 @@ class Workspace:
         ahead = projection.difference(connection, self.ledgers)
         if ahead:
             with database.transaction(connection):
-                projection.catch_up(connection, self.ledgers, ahead, self.progress)
+                projection.catch_up(connection, self.ledgers, ahead, self.progress, self.knowledge)
                 step("others-folded")
             step("others-committed")
         if not self._may_write_markdown():

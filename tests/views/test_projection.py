@@ -55,8 +55,7 @@ def everything_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
 def rebuilt(place: Path) -> dict[str, list[tuple[object, ...]]]:
     """Every row after a rebuild, and the pages it names."""
     workspace = Workspace(str(place))
-    workspace.rebuild()
-    unlike = workspace.unlike_the_fold()
+    unlike = workspace.rebuild()
     connection = workspace.state().connection
     tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     rows = {name: sorted(connection.execute(f'SELECT * FROM "{name}"'), key=repr) for name in tables}
@@ -125,3 +124,12 @@ def test_a_rebuild_killed_beside_its_workers_leaves_the_old_rows_and_no_lock(pla
     # Waits for the lock, and would do so for as long as a worker had it.
     decapod(place, "knowledge", "add", "Afterwards", "--provenance", "person:Ann")
     assert len(rebuilt(place)["events"]) == len(expected["events"]) + 1
+
+
+def test_markdown_behind_a_link_that_leads_out_is_not_looked_at(
+    place: Path, tmp_path: Path, everything_is_much: None
+) -> None:
+    notes = place / ".decapod" / "knowledge" / "note"
+    notes.rename(tmp_path / "elsewhere")
+    notes.symlink_to(tmp_path / "elsewhere")
+    assert {state for *_, state in rebuilt(place)["markdown_files"]} == {"outside"}
