@@ -71,23 +71,23 @@ class Workspace:
         refuse_links(place)
         return place
 
-    @property
+    @cached_property
     def ledgers(self) -> str:
         return os.path.join(self.root, FOLDER, "ledgers")
 
-    @property
+    @cached_property
     def knowledge(self) -> str:
         return os.path.join(self.root, FOLDER, "knowledge")
 
-    @property
+    @cached_property
     def local(self) -> str:
         return os.path.join(self.root, FOLDER, "local")
 
-    @property
+    @cached_property
     def _config_path(self) -> str:
         return os.path.join(self.root, FOLDER, "config.toml")
 
-    @property
+    @cached_property
     def database_path(self) -> str:
         return os.path.join(self.local, "knowledge.db")
 
@@ -209,7 +209,7 @@ class Workspace:
             self._connection.close()
             self._connection = None
 
-    @property
+    @cached_property
     def _lock_path(self) -> str:
         return os.path.join(self.local, "lock")
 

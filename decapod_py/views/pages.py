@@ -321,9 +321,9 @@ def _outside_sparse_checkout(pages: Pages) -> set[str]:
 
 def _stays_inside(knowledge: str, folder: str) -> bool:
     """Whether no link on the way leads out: an entry's path comes from a ledger, and ledgers from strangers."""
-    top = os.path.realpath(knowledge)
-    folder = os.path.realpath(folder)
-    return not os.path.islink(knowledge) and (folder == top or folder.startswith(top + os.sep))
+    if os.path.islink(knowledge):
+        return False
+    return folder == knowledge or os.path.realpath(folder).startswith(os.path.realpath(knowledge) + os.sep)
 
 
 def _stamp(file: str) -> str:
