@@ -391,9 +391,10 @@ def _method(effort: Effort) -> str:
   three words of one entry, a miss three words that no entry has, a question nine words of which four are one entry's.
   An add is durable when it returns.
 - **Bulk**: `decapod knowledge import` of a file, then `decapod rebuild` with the Markdown in place, each a process with
-  its start; memory is the process's `ru_maxrss`. The disk is synced before each. Beside them stands what as many bare
-  files cost: ext4 is up to ten times slower to make files near where many were deleted, as by an earlier run of this.
-  Where they take long, name another place with `--scratch`.
+  its start; memory and CPU are of the process and its workers together, memory as seen ten times a second, with shared
+  pages counted for each. The disk is synced before each. Beside them stands what as many bare files cost: ext4 is up to
+  ten times slower to make files near where many were deleted, as by an earlier run of this. Where they take long, name
+  another place with `--scratch`.
 - **MCP**: {effort.servers} servers one after the other, {effort.round_trips} searches each.
 - **Corpus**: seeded, so the same everywhere: 300 to 600 characters an entry, 30,000 words in Zipf's distribution within
   English sentences, provenance of `person:`, `url:` and `cmd:` in turn, a merge key on every tenth. Scratch

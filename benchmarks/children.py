@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import statistics
 import subprocess
 import sys
@@ -26,8 +27,8 @@ class Spread(NamedTuple):
 
 class Finished(NamedTuple):
     seconds: float
-    cpu_seconds: float  # of the process alone: what others do at the same time counts less
-    peak_bytes: int
+    cpu_seconds: float  # of the process and its workers: what others do at the same time counts less
+    peak_bytes: int  # of all of them together
     output: str
 
 
@@ -69,10 +70,13 @@ def interleaved(
 
 
 def finished(command: Command, place: str, settings: dict[str, str]) -> Finished:
-    """Runs to the end; the peak is the child's own `ru_maxrss`."""
+    """Runs to the end. The peak is the child's own `ru_maxrss`, or what it had with its workers when we looked."""
     start = time.perf_counter()
     child = subprocess.Popen(command, cwd=place, env=settings, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert child.stdout is not None
+    together = 0
+    while not select.select([child.stdout], [], [], 0.1)[0]:
+        together = max(together, _resident_with_workers(child.pid))
     output = child.stdout.read().decode()
     _, status, usage = os.wait4(child.pid, 0)
     took = time.perf_counter() - start
@@ -80,7 +84,27 @@ def finished(command: Command, place: str, settings: dict[str, str]) -> Finished
     if child.returncode:
         raise SystemExit(f"bench: {' '.join(command)} exited with {child.returncode}\n{output}")
     unit = 1 if sys.platform == "darwin" else 1024
-    return Finished(took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit, output)
+    return Finished(took, usage.ru_utime + usage.ru_stime, max(usage.ru_maxrss * unit, together), output)
+
+
+def _resident_with_workers(process: int) -> int:
+    """What a process and its children hold now; pages they share count for each of them."""
+    try:
+        with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as file:
+            family = [str(process), *file.read().split()]
+    except OSError:
+        return 0
+    return sum(map(resident_bytes, family))
+
+
+def resident_bytes(process: str) -> int:
+    """The memory a process holds now; nothing where the system does not say."""
+    try:
+        with open(f"/proc/{process}/status", encoding="ascii") as file:
+            kilobytes = next((line.split()[1] for line in file if line.startswith("VmRSS")), "0")
+    except OSError:
+        return 0
+    return int(kilobytes) * 1024
 
 
 class McpClient:
@@ -103,13 +127,7 @@ class McpClient:
             raise SystemExit(f"bench: {tool} failed: {result}")
 
     def resident_bytes(self) -> int:
-        """The memory the server holds now; nothing where the system does not say."""
-        try:
-            with open(f"/proc/{self._process.pid}/status", encoding="ascii") as file:
-                kilobytes = next(line.split()[1] for line in file if line.startswith("VmRSS"))
-        except OSError:
-            return 0
-        return int(kilobytes) * 1024
+        return resident_bytes(str(self._process.pid))
 
     def close(self) -> None:
         assert self._process.stdin and self._process.stdout

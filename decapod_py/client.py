@@ -108,9 +108,10 @@ class Group:
     def __getattr__(self, name: str) -> Method:
         if name.startswith("_"):
             raise AttributeError(name)
-        operation = _operations().get(f"{self._name}.{_verb(name)}")
-        if operation is None:
-            raise AttributeError(f"{self._name} has no operation {name!r}")
+        try:
+            operation = catalogue.find(f"{self._name}.{_verb(name)}")
+        except KeyError:
+            raise AttributeError(f"{self._name} has no operation {name!r}") from None
         return Method(self._decapod, operation)
 
     def __dir__(self) -> list[str]:

@@ -85,23 +85,23 @@ class Workspace:
         refuse_links(place)
         return place
 
-    @property
+    @cached_property
     def ledgers(self) -> str:
         return os.path.join(self.root, FOLDER, "ledgers")
 
-    @property
+    @cached_property
     def knowledge(self) -> str:
         return os.path.join(self.root, FOLDER, "knowledge")
 
-    @property
+    @cached_property
     def local(self) -> str:
         return os.path.join(self.root, FOLDER, "local")
 
-    @property
+    @cached_property
     def _config_path(self) -> str:
         return os.path.join(self.root, FOLDER, "config.toml")
 
-    @property
+    @cached_property
     def database_path(self) -> str:
         return os.path.join(self.local, "knowledge.db")
 
@@ -234,8 +234,11 @@ class Workspace:
             step("committed")
             self._finish_markdown(connection, durable=writer.appended <= 8)
 
-    def rebuild(self) -> None:
-        """Throws the database away and makes it anew, with the Markdown that is missing or out of date."""
+    def rebuild(self) -> list[pages.Page]:
+        """Throws the database away and makes it anew, with the Markdown that is missing or out of date.
+
+        Returns the files that are not what the fold says even so.
+        """
         self._refuse_read_only()
         with self.locked():
             connection = self._open()
@@ -243,6 +246,7 @@ class Workspace:
                 connection = self._without_damage("it is damaged")
             self._refill(connection)
             self._catch_up(connection)
+            return pages.still_unlike_the_fold(self.pages(connection))
 
     def obey_redactions(self) -> Scrubbed:
         """Takes every redacted text out of Markdown, segments, what is kept of them, and the database."""
@@ -319,7 +323,7 @@ class Workspace:
             self._connection.close()
             self._connection = None
 
-    @property
+    @cached_property
     def _lock_path(self) -> str:
         return os.path.join(self.local, "lock")
 
@@ -456,10 +460,14 @@ class Workspace:
         return connection
 
     def _refill(self, connection: sqlite3.Connection) -> None:
+        position = git.position(self.repository)
         with database.transaction(connection):
             database.empty(connection, search.DDL)
             ahead = projection.difference(connection, self.ledgers)
-            projection.catch_up(connection, self.ledgers, ahead, self.progress)
+            projection.catch_up(connection, self.ledgers, ahead, self.progress, self.knowledge)
+            if self._may_write_markdown():
+                # Every file is looked at after this, here or by its note, so none has to be checked again.
+                database.remember(connection, "position", position)
             step("refilled")
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
@@ -468,7 +476,7 @@ class Workspace:
         ahead = projection.difference(connection, self.ledgers)
         if ahead:
             with database.transaction(connection):
-                projection.catch_up(connection, self.ledgers, ahead, self.progress)
+                projection.catch_up(connection, self.ledgers, ahead, self.progress, self.knowledge)
                 step("others-folded")
             step("others-committed")
         if not self._may_write_markdown():

@@ -18,7 +18,6 @@ from decapod_py.storage import git, segments
 from decapod_py.storage.database import remember, remembered
 from decapod_py.storage.segments import Segment
 from decapod_py.views import projection
-from decapod_py.views.projection import Placed
 from decapod_py.views.state import State
 
 if TYPE_CHECKING:
@@ -133,11 +132,11 @@ class Writer:
         return segments.new_path(ledger, event_id, segments.month_of(event_id)), 0
 
     def _fold(self, events: list[Event], lines: list[bytes], segment: Segment, offset: int) -> None:
-        placed = []
+        arrivals = []
         for event, line in zip(events, lines, strict=True):
-            placed.append(Placed(event, segment.path, offset, len(line)))
+            arrivals.append(projection.arrival(event, segment.path, offset, len(line)))
             offset += len(line)
-        touched = projection.take_in(self._connection, placed)
+        touched = projection.take_in(self._connection, arrivals)
         projection.note_segment(self._connection, segment)
         at_hand = {bytes.fromhex(event["hash"]): event for event in events}
         projection.refold(self._connection, self._ledgers, touched, at_hand, silent)

@@ -135,7 +135,7 @@ _NAME = (
 )
 _IS = r"[\"'\]]{0,2}[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}"
 _ASSIGNED = (
-    rf"(?<!publickey){_NAME}{_IS}(?:([\"'`])(?P<quoted>[^\s\"'`]{{6,200}})\1"
+    rf"{_NAME}{_IS}(?:([\"'`])(?P<quoted>[^\s\"'`]{{6,200}})\1"
     r"|(?P<bare>[^\s\"'`,;<>(){}\[\]|&]{8,200})(?=[\s,;\"'`)\]}|&]|$))"
 )
 _OPTION = rf"--(?:[a-z]{{1,20}}-){{0,3}}{_NAME}[ =][\"']?([^\s\"'`]{{8,200}})"
@@ -175,7 +175,8 @@ def _named(text: str) -> Iterator[_Span]:
 def _values(pattern: str, kind: str, text: str, lower: str) -> Iterator[_Span]:
     for match in re.finditer(pattern, lower):
         start, end = match.span("quoted" if match.lastgroup == "quoted" else match.lastindex or 0)
-        if is_value(text[start:end]):
+        # .NET calls the digest of a public key its token.
+        if is_value(text[start:end]) and not lower.endswith("publickey", 0, match.start()):
             yield _Span(start, end, kind)
 
 

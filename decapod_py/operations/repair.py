@@ -37,9 +37,8 @@ def rebuild(workspace: Workspace, request: Rebuild) -> Rebuilt:
     """
     if request.check:
         return _check(workspace)
-    workspace.rebuild()
+    unlike = workspace.rebuild()
     state = workspace.state()
-    unlike = workspace.unlike_the_fold()
     return {
         "ok": not _wrong(unlike) and not _errors(ledger_problems(state)),
         "checked": False,

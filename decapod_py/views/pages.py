@@ -7,9 +7,9 @@ the two leaves nothing half done. A file that a person changed is left alone and
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from errno import EDQUOT, ENOSPC, EROFS
-from functools import cache
+from functools import cache, partial
 from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,18 +74,40 @@ def has_pending(connection: Connection) -> bool:
     return connection.execute("SELECT 1 FROM pending_markdown WHERE blocked IS NULL LIMIT 1").fetchone() is not None
 
 
+def note(connection: Connection, to_write: list[tuple[str, str]], same: list[tuple[str, str, str]]) -> None:
+    """Notes, for entries that changed, files to be written, and files with their stamps that need not be."""
+    connection.executemany("INSERT OR REPLACE INTO pending_markdown VALUES (?, ?, NULL)", to_write)
+    if same:
+        connection.executemany("INSERT OR REPLACE INTO markdown_files VALUES (?, ?, ?, 'same')", same)
+        connection.executemany("DELETE FROM pending_markdown WHERE path = ?", [(path,) for path, _, _ in same])
+
+
+def stamps_of_same(knowledge: str) -> Callable[[Entry], str]:
+    """A question: the stamp of an entry's file if it says what the entry does, else nothing."""
+    stays_inside = cache(partial(_stays_inside, knowledge))
+
+    def stamp_of_same(entry: Entry) -> str:
+        file = os.path.join(knowledge, entry.path)
+        if entry.status == "deleted" or not stays_inside(os.path.dirname(file)):
+            return ""
+        now = _stamp(file)
+        return now if now and _read(file) == render_entry(entry) else ""
+
+    return stamp_of_same
+
+
 def finish_pending(connection: Connection, pages: Pages, *, durable: bool, progress: Progress) -> list[str]:
     """Writes the files that notes ask for; returns a warning for each file that is left as it is."""
     if not has_pending(connection):
         return []
     total = pages.state.count("pending_markdown", "blocked IS NULL")
     hidden = _outside_sparse_checkout(pages)
-    stays_inside = cache(lambda folder: _stays_inside(pages.knowledge, pages.file(folder)))
+    stays_inside = cache(partial(_stays_inside, pages.knowledge))
     outcomes = []
     for path, entry_id, entry in _noted(connection):
         if entry is None:
             seen = GONE
-        elif stays_inside(os.path.dirname(path)):
+        elif stays_inside(os.path.dirname(pages.file(path))):
             seen = _finish(connection, pages, path, entry, hidden, durable)
         else:
             seen = Seen("outside", "")
@@ -187,8 +209,7 @@ def _read(file: str) -> bytes | None:
         found = os.fstat(handle)
         if not S_ISREG(found.st_mode) or found.st_size > _LARGEST_FILE:
             return b""
-        with open(handle, "rb", buffering=0, closefd=False) as opened:  # Python refuses to open a folder's handle
-            return opened.read()
+        return os.read(handle, found.st_size)
     finally:
         os.close(handle)
 
@@ -262,10 +283,17 @@ def unlike_the_fold(connection: Connection, pages: Pages) -> list[Page]:
     return _unlike(pages, known) + _strangers(pages)
 
 
-def _unlike(pages: Pages, known: dict[str, str]) -> list[Page]:
+def still_unlike_the_fold(pages: Pages) -> list[Page]:
+    """The same question right after all files were looked at: those that were right are not looked at again."""
+    return _unlike(pages, {}, "path NOT IN (SELECT path FROM markdown_files WHERE state = 'same')") + _strangers(pages)
+
+
+def _unlike(pages: Pages, known: dict[str, str], where: str = "1") -> list[Page]:
     hidden = _outside_sparse_checkout(pages)
     found = []
-    rows = pages.state.connection.execute("SELECT path, id, status FROM entries ORDER BY path").fetchall()
+    rows = pages.state.connection.execute(
+        f"SELECT path, id, status FROM entries WHERE {where} ORDER BY path"
+    ).fetchall()
     for path, entry_id, status in rows:
         now = _stamp(pages.file(path))
         if status == "deleted":
@@ -339,9 +367,9 @@ def _outside_sparse_checkout(pages: Pages) -> set[str]:
 
 def _stays_inside(knowledge: str, folder: str) -> bool:
     """Whether no link on the way leads out: an entry's path comes from a ledger, and ledgers from strangers."""
-    top = os.path.realpath(knowledge)
-    folder = os.path.realpath(folder)
-    return not os.path.islink(knowledge) and (folder == top or folder.startswith(top + os.sep))
+    if os.path.islink(knowledge):
+        return False
+    return folder == knowledge or os.path.realpath(folder).startswith(os.path.realpath(knowledge) + os.sep)
 
 
 def _stamp(file: str) -> str:

@@ -8,7 +8,8 @@ half of all merges.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decapod_py.domain import words
@@ -27,9 +28,10 @@ from decapod_py.domain.fold import (
     texts,
     versions_of,
 )
+from decapod_py.foundation import workers
 from decapod_py.storage import database, segments
 from decapod_py.storage.segments import Segment
-from decapod_py.views import search
+from decapod_py.views import pages, search
 from decapod_py.views.state import COLUMNS, Lines, row_from_entry
 
 if TYPE_CHECKING:
@@ -44,13 +46,35 @@ _BULK_CACHE = 64 << 10  # kB of pages: with the 2 MB that SQLite takes, each pag
 _REMEMBERED = 16 << 20  # bytes of segments whose events stay in memory until they are folded; more are read twice
 
 
-class Placed(NamedTuple):
-    """An event and where it stands."""
+class Arrival(NamedTuple):
+    """What the database notes of an event: where it stands and what it acts on."""
 
-    event: Event
-    segment: str
-    offset: int
-    length: int
+    identity: bytes
+    row: tuple[str, str, str, int, str, int, int, bool]  # event id, ledger, type, time, segment, offset, length, text?
+    parents: list[bytes]
+    subjects: list[str]
+    feedback: tuple[str, list[str]] | None
+    redacts: set[str]
+
+
+class Reading(NamedTuple):
+    """All that a segment holds."""
+
+    arrivals: list[Arrival]
+    problems: list[tuple[str, int, str, str, bool]]  # rows of `segment_problems`
+    events: list[Event]  # if they are to be remembered
+
+
+class Ready(NamedTuple):
+    """A folded entry, turned into what is written of it."""
+
+    row: tuple[Any, ...]  # of `entries`, without its number
+    path: str
+    digest: bytes
+    stamp: str  # of the file there, if it is known to say just this
+    indexed: search.Indexed | None  # nothing finds a deleted entry
+    promotions: set[str] | None  # that any version of a procedural entry rests on
+    cited: set[str]  # files
 
 
 class Difference(NamedTuple):
@@ -72,27 +96,32 @@ def difference(connection: Connection, ledgers: str) -> Difference:
     return Difference(changed, sorted(known.keys() - found.keys()))
 
 
-def catch_up(connection: Connection, ledgers: str, ahead: Difference, progress: Progress) -> None:
-    """Takes in what changed on disk. The caller holds the transaction."""
+def catch_up(
+    connection: Connection, ledgers: str, ahead: Difference, progress: Progress, knowledge: str | None = None
+) -> None:
+    """Takes in what changed on disk. The caller holds the transaction.
+
+    Where `knowledge` is given and much changed, Markdown that says what its entry does is noted as such on the way: to
+    look when the entry is at hand takes half as long as to come back for it.
+    """
     touched: set[str] = set()
     remembered: dict[bytes, Event] = {}
-    remembers = sum(segment.size for segment in ahead.changed) <= _REMEMBERED
-    if not remembers:
+    many = sum(segment.size for segment in ahead.changed) > _REMEMBERED
+    if many:
         connection.execute(f"PRAGMA cache_size = -{_BULK_CACHE}")
     for path in ahead.removed:
         touched |= _forget_segment(connection, path)
-    for number, segment in enumerate(ahead.changed, 1):
+    readings = workers.mapped(lambda segment: _read(ledgers, segment.path, not many), ahead.changed, many=many)
+    for number, (segment, reading) in enumerate(zip(ahead.changed, readings, strict=True), 1):
         touched |= _forget_segment(connection, segment.path)
-        for batch in _batches(_read_segment(connection, ledgers, segment)):
+        connection.executemany("INSERT OR REPLACE INTO segment_problems VALUES (?, ?, ?, ?, ?)", reading.problems)
+        for batch in _batches(reading.arrivals):
             touched |= take_in(connection, batch)
-            if remembers:
-                # Not one that lost its text: a copy of it may stand that has it.
-                remembered.update(
-                    (bytes.fromhex(placed.event["hash"]), placed.event) for placed in batch if "text" in placed.event
-                )
+        # Not one that lost its text: a copy of it may stand that has it.
+        remembered.update((bytes.fromhex(event["hash"]), event) for event in reading.events if "text" in event)
         note_segment(connection, segment)
         progress("reading ledgers", number, len(ahead.changed))
-    refold(connection, ledgers, touched, remembered, progress)
+    refold(connection, ledgers, touched, remembered, progress, knowledge if many else None)
 
 
 def folded_from_nothing(ledgers: str, progress: Progress) -> Connection:
@@ -102,52 +131,63 @@ def folded_from_nothing(ledgers: str, progress: Progress) -> Connection:
     return fresh
 
 
-def take_in(connection: Connection, batch: list[Placed]) -> set[str]:
+def _read(ledgers: str, path: str, remember: bool) -> Reading:
+    reading = Reading([], [], [])
+    for line in segments.read(ledgers, path):
+        if line.event:
+            reading.arrivals.append(arrival(line.event, path, line.offset, line.length))
+            if remember:
+                reading.events.append(line.event)
+        elif line.problem:
+            reading.problems.append((path, line.number, line.problem.code, line.problem.message, not line.terminated))
+    return reading
+
+
+def arrival(event: Event, segment: str, offset: int, length: int) -> Arrival:
+    kind, time, has_text = event["type"], recorded(event), "text" in event
+    return Arrival(
+        bytes.fromhex(event["hash"]),
+        (event["event_id"], event["ledger"], kind, time, segment, offset, length, has_text),
+        [_hash(parent) for parent in dict.fromkeys(event["prev"])],
+        subjects_of(event),
+        feedback_of(event),
+        redacted_by([event]),
+    )
+
+
+def take_in(connection: Connection, batch: list[Arrival]) -> set[str]:
     """Notes where events are; returns the subjects they act on. An event that is here already is a copy."""
     touched: set[str] = set()
     number: int = connection.execute("SELECT coalesce(max(number), 0) FROM events").fetchone()[0]
     rows, parents, subjects, feedback, redactions, copied = [], [], [], [], [], []
-    identities = [bytes.fromhex(placed.event["hash"]) for placed in batch]
+    identities = [event.identity for event in batch]
     seen = {row[0] for row in _rows_of(connection, "SELECT hash FROM events WHERE hash IN", identities)}
-    for identity, (event, segment, offset, length) in zip(identities, batch, strict=True):
+    for identity, row, built_on, named, outcome, redacts in batch:
         if identity in seen:
-            connection.execute(
-                "INSERT OR REPLACE INTO event_copies VALUES (?, ?, ?, ?, ?)",
-                (segment, offset, length, "text" in event, identity),
-            )
+            connection.execute("INSERT OR REPLACE INTO event_copies VALUES (?, ?, ?, ?, ?)", (*row[4:], identity))
             copied.append(identity)
             continue
         seen.add(identity)
         number += 1
-        rows.append(
-            (
-                number,
-                identity,
-                event["event_id"],
-                event["ledger"],
-                event["type"],
-                recorded(event),
-                segment,
-                offset,
-                length,
-                "text" in event,
-            )
-        )
-        parents += [(_hash(parent), number) for parent in dict.fromkeys(event["prev"])]
-        named = subjects_of(event)
+        rows.append((number, identity, *row))
+        parents += [(parent, number) for parent in built_on]
         touched.update(named)
         subjects += [(subject, number) for subject in named]
-        redactions += [(redacted, number) for redacted in redacted_by([event])]
-        outcome = feedback_of(event)
+        redactions += [(redacted, number) for redacted in redacts]
         if outcome:
             feedback += [(number, entry_id, outcome[0]) for entry_id in outcome[1]]
     arrived = {row[1] for row in rows}
-    built_on = {parent for parent, _ in parents}
-    connection.executemany("UPDATE events SET is_head = 0 WHERE hash = ?", [(parent,) for parent in built_on - arrived])
-    # An event may arrive after one that was built on it.
-    built_on |= {row[0] for row in _rows_of(connection, "SELECT parent FROM event_parents WHERE parent IN", identities)}
+    named_parents = {parent for parent, _ in parents}
     connection.executemany(
-        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [(*row, row[1] not in built_on) for row in rows]
+        "UPDATE events SET is_head = 0 WHERE hash = ?", [(parent,) for parent in named_parents - arrived]
+    )
+    # An event may arrive after one that was built on it.
+    named_parents |= {
+        row[0] for row in _rows_of(connection, "SELECT parent FROM event_parents WHERE parent IN", identities)
+    }
+    connection.executemany(
+        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [(*row, row[1] not in named_parents) for row in rows],
     )
     connection.executemany("INSERT OR IGNORE INTO event_parents VALUES (?, ?)", parents)
     connection.executemany("INSERT OR IGNORE INTO event_subjects VALUES (?, ?)", subjects)
@@ -195,21 +235,25 @@ def subjects_of(event: Event) -> list[str]:
 
 
 def refold(
-    connection: Connection, ledgers: str, subjects: set[str], remembered: dict[bytes, Event], progress: Progress
+    connection: Connection,
+    ledgers: str,
+    subjects: set[str],
+    remembered: dict[bytes, Event],
+    progress: Progress,
+    knowledge: str | None = None,
 ) -> None:
     """Folds each subject from all of its events and writes what changed."""
     lines = Lines(ledgers)
     total, done = len(subjects), 0
+    stamp = pages.stamps_of_same(knowledge) if knowledge else _no_stamp
     try:
-        for batch in _batches(sorted(subjects)):
-            entries = []
-            for subject, events in _events_of(connection, lines, batch, remembered).items():
-                if subject.startswith("e:"):
-                    entries.append((subject[2:], fold_entry(subject[2:], events), events))
-                else:
-                    _write_promotion(connection, subject[2:], fold_promotion(subject[2:], events))
-            _write_entries(connection, entries)
-            done += len(batch)
+        placed = (_places_of(connection, batch) for batch in _batches(sorted(subjects)))
+        fold = partial(_folded, lines=lines, remembered=remembered, stamp=stamp)
+        for folded in workers.mapped(fold, placed, many=total >= _BULK):
+            for promotion_id, promotion in folded.promotions.items():
+                _write_promotion(connection, promotion_id, promotion)
+            _write_entries(connection, folded.entries)
+            done += len(folded.promotions) + len(folded.entries)
             progress("folding", done, total)
         if total >= _BULK:
             search.tidy(connection)
@@ -217,63 +261,101 @@ def refold(
         lines.close()
 
 
-def _events_of(
-    connection: Connection, lines: Lines, subjects: list[str], remembered: dict[bytes, Event]
-) -> dict[str, list[Event]]:
-    found: dict[str, list[Event]] = {subject: [] for subject in subjects}
+Places = dict[str, list[tuple[bytes, str, int, int]]]  # of the events of each subject: hash, segment, offset, length
+
+
+def _places_of(connection: Connection, subjects: list[str]) -> Places:
+    found: Places = {subject: [] for subject in subjects}
     rows = _rows_of(
         connection,
         "SELECT s.subject, e.hash, e.segment, e.offset, e.length"
         " FROM event_subjects s JOIN events e ON e.number = s.event WHERE s.subject IN",
         subjects,
     )
-    for subject, identity, *place in rows:
-        found[subject].append(remembered.get(identity) or lines.event(*place))
+    for subject, *place in rows:
+        found[subject].append(tuple(place))
     return found
 
 
-def _write_entries(connection: Connection, folded: list[tuple[str, Entry | None, list[Event]]]) -> None:
-    fresh: list[tuple[int, Entry]] = []
+class Folded(NamedTuple):
+    """What became of subjects, by their ids; nothing where no event gives them a state."""
+
+    entries: dict[str, Ready | None]
+    promotions: dict[str, Promotion | None]
+
+
+def _folded(placed: Places, lines: Lines, remembered: dict[bytes, Event], stamp: Callable[[Entry], str]) -> Folded:
+    folded = Folded({}, {})
+    for subject, places in placed.items():
+        kind, subject_id = subject[:2], subject[2:]
+        events = [remembered.get(place[0]) or lines.event(*place[1:]) for place in places]
+        if kind == "e:":
+            entry = fold_entry(subject_id, events)
+            folded.entries[subject_id] = _ready(entry, events, stamp(entry)) if entry else None
+        else:
+            folded.promotions[subject_id] = fold_promotion(subject_id, events)
+    return folded
+
+
+def _no_stamp(entry: Entry) -> str:
+    return ""
+
+
+def _ready(entry: Entry, events: list[Event], stamp: str) -> Ready:
+    digest = entry.digest()
+    return Ready(
+        (words.title_key(entry.title), digest, *row_from_entry(entry)),
+        entry.path,
+        digest,
+        stamp,
+        None if entry.status == "deleted" else search.indexed(entry),
+        _promotions_used(entry, events) if entry.procedural else None,
+        cited_paths(entry),
+    )
+
+
+def _write_entries(connection: Connection, folded: dict[str, Ready | None]) -> None:
+    fresh: list[tuple[int, search.Indexed]] = []
     next_number: int = connection.execute("SELECT coalesce(max(number), 0) FROM entries").fetchone()[0] + 1
-    rows, notes, cited = [], [], []
-    entry_ids = [entry_id for entry_id, _, _ in folded]
+    rows, notes, same, cited = [], [], [], []
     here = {
         row[0]: row[1:]
-        for row in _rows_of(connection, "SELECT id, number, digest, path FROM entries WHERE id IN", entry_ids)
+        for row in _rows_of(connection, "SELECT id, number, digest, path FROM entries WHERE id IN", list(folded))
     }
-    for entry_id, entry, events in folded:
+    for entry_id, entry in folded.items():
         known = here.get(entry_id)
         if entry is None:
             if known:
                 _remove_entry(connection, known[0], entry_id)
             continue
         # Before the comparison: a version in the middle may come or go and leave the entry as it was.
-        _note_promotion_uses(connection, entry, events, known is not None)
-        digest = entry.digest()
-        if known and known[1] == digest:
+        _note_promotion_uses(connection, entry_id, entry.promotions)
+        if known and known[1] == entry.digest:
             continue
-        notes.append((entry.path, entry_id))
+        if entry.stamp:
+            same.append((entry.path, entry_id, entry.stamp))
+        else:
+            notes.append((entry.path, entry_id))
         if known and known[2] != entry.path:
             notes.append((known[2], entry_id))  # the file under the earlier path goes
         number = known[0] if known else next_number
-        row = (number, words.title_key(entry.title), digest, *row_from_entry(entry))
-        cited += [(path, number) for path in cited_paths(entry)]
+        cited += [(path, number) for path in entry.cited]
         if known:
             connection.execute("DELETE FROM cited_files WHERE number = ?", (number,))
             connection.execute("DELETE FROM entries WHERE number = ?", (number,))
-            connection.execute(_INSERT_ENTRY, row)
-            if entry.status == "deleted":
+            connection.execute(_INSERT_ENTRY, (number, *entry.row))
+            if entry.indexed is None:
                 search.unindex(connection, number)
             else:
-                search.index(connection, number, entry)
+                search.index(connection, number, entry.indexed)
         else:
+            rows.append((next_number, *entry.row))
+            if entry.indexed is not None:
+                fresh.append((next_number, entry.indexed))
             next_number += 1
-            rows.append(row)
-            if entry.status != "deleted":
-                fresh.append((number, entry))
     connection.executemany(_INSERT_ENTRY, rows)
     connection.executemany("INSERT INTO cited_files VALUES (?, ?)", cited)
-    connection.executemany("INSERT OR REPLACE INTO pending_markdown VALUES (?, ?, NULL)", notes)
+    pages.note(connection, notes, same)
     search.index_many(connection, fresh)
 
 
@@ -292,19 +374,21 @@ def cited_paths(entry: Entry) -> set[str]:
     }
 
 
-def _note_promotion_uses(connection: Connection, entry: Entry, events: list[Event], known: bool) -> None:
-    """Remembers which promotions any version of a procedural entry rests on."""
-    if not entry.procedural:
-        return
-    if known:
-        connection.execute("DELETE FROM promotion_uses WHERE entry_id = ?", (entry.id,))
-    used = {
+def _promotions_used(entry: Entry, events: list[Event]) -> set[str]:
+    """The promotions that any version of a procedural entry rests on."""
+    return {
         reference.removeprefix("event:")
         for version in versions_of(entry.id, events)
         for reference in texts(version, "provenance")
         if reference.startswith("event:")
     }
-    connection.executemany("INSERT INTO promotion_uses VALUES (?, ?)", [(event_id, entry.id) for event_id in used])
+
+
+def _note_promotion_uses(connection: Connection, entry_id: str, promotions: set[str] | None) -> None:
+    if promotions is not None:
+        connection.execute("DELETE FROM promotion_uses WHERE entry_id = ?", (entry_id,))
+        used = [(promotion, entry_id) for promotion in promotions]
+        connection.executemany("INSERT INTO promotion_uses VALUES (?, ?)", used)
 
 
 def _remove_entry(connection: Connection, number: int, entry_id: str) -> None:
@@ -373,17 +457,6 @@ def _forget_event(connection: Connection, number: int) -> set[str]:
         parents,
     )
     return touched
-
-
-def _read_segment(connection: Connection, ledgers: str, segment: Segment) -> Iterator[Placed]:
-    for line in segments.read(ledgers, segment.path):
-        if line.event:
-            yield Placed(line.event, segment.path, line.offset, line.length)
-        elif line.problem:
-            connection.execute(
-                "INSERT OR REPLACE INTO segment_problems VALUES (?, ?, ?, ?, ?)",
-                (segment.path, line.number, line.problem.code, line.problem.message, not line.terminated),
-            )
 
 
 def note_segment(connection: Connection, segment: Segment) -> None:

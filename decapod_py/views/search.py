@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decapod_py.domain import words
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
     from decapod_py.domain.entry import Entry
     from decapod_py.domain.words import Term
 
-Row = tuple[int, str, str, str]  # number, title, tags and content as they are indexed
+Words = tuple[str, str, str]  # title, tags and content as they are indexed
+Row = tuple[int, str, str, str]  # a number and its words
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 TITLE_WEIGHT, TAGS_WEIGHT, CONTENT_WEIGHT = 8, 4, 1
@@ -40,7 +40,6 @@ _MAX_CANDIDATES = 8  # texts compared for one call
 
 _MANY_ENTRIES = 20_000  # from here on a word in a tenth of them costs more than it tells
 _FLOOR = 1e-6  # the weight bm25 gives a word that is in at least half of the entries
-_BATCH = 5_000
 
 _FEEDBACK_WEIGHT, _FEEDBACK_PRIOR = 0.2, 3
 _RELEVANCE = f":scale * -bm25(entry_words, {TITLE_WEIGHT}, {TAGS_WEIGHT}, {CONTENT_WEIGHT})"
@@ -78,6 +77,13 @@ class Hit(NamedTuple):
     drift: float = 1  # what its citations make of the score
 
 
+class Indexed(NamedTuple):
+    """What the tables say of an entry, worked out where no database is at hand."""
+
+    words: Words
+    sketch: list[int]
+
+
 class SearchOutcome(NamedTuple):
     hits: list[Hit]
     total: int  # matches that pass the filters, of which `hits` are the best
@@ -111,21 +117,31 @@ def recency_factor(created: int, now: int) -> float:
     return 1 / (1 + max(0, now - created) / DAY)
 
 
-def index(connection: Connection, number: int, entry: Entry) -> None:
+def indexed(entry: Entry) -> Indexed:
+    """What `index` and `index_many` write of an entry."""
+    searchable = words.searchable
+    found = searchable(entry.title), searchable(words.tags_key(entry.tags)), searchable(entry.content)
+    return Indexed(found, _sketch(*found))
+
+
+def index(connection: Connection, number: int, entry: Indexed) -> None:
     """Makes one entry findable as it now is."""
-    row = _indexed(number, entry)
     known = _stored(connection, number)
-    if known != row:  # a change of status leaves the words as they are
+    if known != (number, *entry.words):  # a change of status leaves the words as they are
         if known:
             _remove(connection, known)
-        _insert(connection, [row])
+        index_many(connection, [(number, entry)])
 
 
-def index_many(connection: Connection, rows: Iterable[tuple[int, Entry]]) -> None:
+def index_many(connection: Connection, entries: list[tuple[int, Indexed]]) -> None:
     """Makes entries findable that are not in the index yet."""
-    remaining = iter(rows)
-    while batch := [_indexed(*row) for row in islice(remaining, _BATCH)]:
-        _insert(connection, batch)
+    connection.executemany(
+        "INSERT INTO entry_words (rowid, title, tags, content) VALUES (?, ?, ?, ?)",
+        [(number, *entry.words) for number, entry in entries],
+    )
+    # In the order of the table: neighbours go to one page.
+    pairs = sorted((value, number) for number, entry in entries for value in entry.sketch)
+    connection.executemany("INSERT INTO entry_sketch VALUES (?, ?)", pairs)
 
 
 def tidy(connection: Connection) -> None:
@@ -201,15 +217,9 @@ def similar(
     return sorted(found.values(), key=lambda one: (-one.similarity, one.id))[:limit]
 
 
-def _indexed(number: int, entry: Entry) -> Row:
-    searchable = words.searchable
-    return number, searchable(entry.title), searchable(words.tags_key(entry.tags)), searchable(entry.content)
-
-
-def _sketched(row: Row) -> list[tuple[int, int]]:
+def _sketch(title: str, _: str, content: str) -> list[int]:
     # From the indexed text, which the index keeps: so an entry's values can be deleted without an index by number.
-    number, title, _, content = row
-    return [(value, number) for value in words.sketch(words.shingles(content or title))]
+    return words.sketch(words.shingles(content or title))
 
 
 def _stored(connection: Connection, number: int) -> Row | None:
@@ -218,16 +228,11 @@ def _stored(connection: Connection, number: int) -> Row | None:
     return row
 
 
-def _insert(connection: Connection, rows: list[Row]) -> None:
-    connection.executemany("INSERT INTO entry_words (rowid, title, tags, content) VALUES (?, ?, ?, ?)", rows)
-    # In the order of the table: neighbours go to one page.
-    pairs = sorted(pair for row in rows for pair in _sketched(row))
-    connection.executemany("INSERT INTO entry_sketch VALUES (?, ?)", pairs)
-
-
 def _remove(connection: Connection, row: Row) -> None:
-    connection.executemany("DELETE FROM entry_sketch WHERE value = ? AND number = ?", _sketched(row))
-    connection.execute("DELETE FROM entry_words WHERE rowid = ?", row[:1])
+    number, *stored = row
+    values = [(value, number) for value in _sketch(*stored)]
+    connection.executemany("DELETE FROM entry_sketch WHERE value = ? AND number = ?", values)
+    connection.execute("DELETE FROM entry_words WHERE rowid = ?", (number,))
 
 
 def _conditions(filters: Filters, now: int) -> tuple[str, dict[str, Any]]:

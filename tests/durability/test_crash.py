@@ -208,7 +208,7 @@ MAINTENANCE = {
         stage,
     ),
     "restore": (["ledger", "restore"], ["temp-file-written", "segment-restored", *CATCH_UP], swept_away),
-    "rebuild": (["rebuild"], ["tables-made", "refilled", "rechecked", *NOTE_ALONE], stage),
+    "rebuild": (["rebuild"], ["tables-made", "refilled", *NOTE_ALONE], stage),
     "the first read of a clone": (
         ["status"],
         ["temp-file-written", "tables-made", *CATCH_UP, "rechecked", *NOTE_ALONE],

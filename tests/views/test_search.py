@@ -36,7 +36,7 @@ def fill(connection: sqlite3.Connection, entries: Iterable[Entry]) -> None:
     connection.execute("BEGIN")
     for number, one in numbered:
         store(connection, number, one)
-    search.index_many(connection, numbered)
+    search.index_many(connection, [(number, search.indexed(one)) for number, one in numbered])
     connection.execute("COMMIT")
 
 
@@ -324,9 +324,9 @@ def test_an_explanation_names_the_terms_of_each_hit(database):
 def test_indexing_again_replaces_and_unindexing_removes(database):
     fill(database, [entry("one", "Retry", "the old words of this entry are here")])
     store(database, 1, entry("one", "Backoff", "quite different words"))
-    search.index(database, 1, entry("one", "Backoff", "quite different words"))
+    search.index(database, 1, search.indexed(entry("one", "Backoff", "quite different words")))
     assert (find(database, "retry"), find(database, "backoff")) == ([], ["one"])
-    search.index(database, 1, entry("one", "Backoff", "quite different words", status="stale"))
+    search.index(database, 1, search.indexed(entry("one", "Backoff", "quite different words", status="stale")))
     search.unindex(database, 1)
     search.unindex(database, 1)
     assert find(database, "backoff") == []
@@ -345,7 +345,7 @@ def test_clearing_leaves_nothing_behind(database):
     search.clear(database)
     assert find(database, "retry") == []
     assert database.execute("SELECT count(*) FROM entry_sketch").fetchone() == (0,)
-    search.index(database, 1, entry("one", "Retry", "some words"))
+    search.index(database, 1, search.indexed(entry("one", "Retry", "some words")))
     assert find(database, "retry") == ["one"]
 
 
@@ -414,7 +414,7 @@ def test_an_edited_entry_is_similar_to_what_it_says_now(database):
     fill(database, [entry("one", "One", TEXT)])
     changed = entry("one", "One", "数据库连接超时后重试三次然后放弃")
     store(database, 1, changed)
-    search.index(database, 1, changed)
+    search.index(database, 1, search.indexed(changed))
     assert search.similar(database, "x", TEXT, now=NOON) == []
     assert [one.id for one in search.similar(database, "x", "数据库连接超时后重试三次然后停止", now=NOON)] == ["one"]
 
