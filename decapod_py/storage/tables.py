@@ -153,6 +153,7 @@ class CitationCheck(SQLModel, table=True):
     path: str | None
     first: int | None
     last: int | None
+    name: str | None
 
 
 class MergedSegment(SQLModel, table=True):

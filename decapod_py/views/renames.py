@@ -2,114 +2,134 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
 
 from decapod_py.storage import git
 
 if TYPE_CHECKING:
-    from decapod_py.domain.anchors import Anchor
-    from decapod_py.storage.trees import Tree
+    from collections.abc import Iterator
 
-_LIMIT = "-l5000"  # files compared with each other; git gives up quietly beyond it
-_MOST_UNTRACKED = 200
+    from decapod_py.domain.anchors import Anchor
+
+# A file that was moved and replaced by another one of its name (-B) was moved too. git gives up quietly where more
+# files than this would have to be compared with each other.
+_DETECTION = ("-B", "-M", "-l5000")
+_FORM = ("--name-status", "--diff-filter=R", "-z", "--no-ext-diff", "--no-relative")
+_MOST_GUESSES = 20
+
+
+class Lead(NamedTuple):
+    """A name under which a cited file may be found now."""
+
+    path: str
+    certain: bool  # git says so: what differs there has changed. Else only the very text counts
 
 
 class Renames:
-    """Asks git only when a file is missing, and each question once."""
+    """Asks git only when a text is not where it was, and each question once."""
 
-    def __init__(self, root: str, repository: git.Repository | None, tree: Tree, *, staged: bool) -> None:
+    def __init__(self, root: str, repository: git.Repository | None, *, staged: bool) -> None:
         self._root = root
         self._repository = repository
-        self._tree = tree
         self._staged = staged
         self._prefix = git.prefix_of(repository, root) if repository else ""
         self._since: dict[str, dict[str, str]] = {}
         self._stepwise: dict[str, dict[str, str]] = {}
-        self._blobs: dict[str, list[str]] | None = None
-        self._untracked: list[str] | None = None
-        self._modules: set[str] | None = None
 
-    def of(self, anchor: Anchor) -> list[str]:
-        """The names under which a cited file may be found now, most likely first."""
+    def of(self, anchor: Anchor) -> Iterator[Lead]:
+        """The names a cited file may have now, the most likely first."""
         if self._repository is None:
-            return []
-        named = [
-            *self._directly(anchor),
-            *self._step_by_step(anchor),
-            *self._same_blob(anchor),
-            *self._same_name_untracked(anchor),
-        ]
-        return [path for path in dict.fromkeys(named) if path != anchor.path and self._tree.stamp(path)]
+            return
+        said = [*self._directly(anchor), *self._step_by_step(anchor)]
+        guessed = [*self._same_blob(anchor), *self._untracked_like(anchor)]
+        for path in dict.fromkeys([*said, *guessed]):
+            if path != anchor.path:
+                yield Lead(path, path in said)
 
     def _directly(self, anchor: Anchor) -> list[str]:
         """From the anchor's commit to what is here now, in one step."""
-        if anchor.commit is None:
-            return []
-        if anchor.commit not in self._since:
-            cached = ["--cached"] if self._staged else []
-            self._since[anchor.commit] = self._renamed("diff", *cached, "-M", _LIMIT, anchor.commit)
-        found = self._since[anchor.commit].get(anchor.path)
+        found = self._renamed_since(anchor.commit).get(anchor.path) if anchor.commit else None
         return [found] if found else []
+
+    def _renamed_since(self, commit: str) -> dict[str, str]:
+        if commit not in self._since:
+            cached = ["--cached"] if self._staged else []
+            self._since[commit] = dict(self._renamed("diff", *cached, *_DETECTION, *_FORM, commit))
+        return self._since[commit]
 
     def _step_by_step(self, anchor: Anchor) -> list[str]:
         """Commit by commit, for a file that was renamed and then rewritten."""
-        if anchor.commit is None:
-            return []
-        if anchor.commit not in self._stepwise:
-            self._stepwise[anchor.commit] = self._renamed(
-                "log", "--reverse", "--topo-order", "--format=", "-M", _LIMIT, f"{anchor.commit}..HEAD"
-            )
-        steps, path, seen = self._stepwise[anchor.commit], anchor.path, {anchor.path}
-        while path in steps and steps[path] not in seen:
-            path = steps[path]
-            seen.add(path)
-        return [path] if path != anchor.path else []
+        found = self._renamed_by_commits_after(anchor.commit).get(anchor.path) if anchor.commit else None
+        return [self._renamed_since("HEAD").get(found, found)] if found else []
 
-    def _renamed(self, *question: str) -> dict[str, str]:
-        try:
-            answer = git.ask(self._root, *question, "--name-status", "--diff-filter=R", "-z", "--no-ext-diff")
-        except git.GitFailed:
-            return {}  # a commit that is not here, or none yet
-        fields = [field.strip("\n") for field in answer.split("\0") if field.strip("\n")]
-        found = {}
-        while len(fields) >= 3:
-            _, old, new, *fields = fields
+    def _renamed_by_commits_after(self, commit: str) -> dict[str, str]:
+        if commit not in self._stepwise:
+            order = ("--topo-order", "--format=", "--no-show-signature")
+            ends = self._stepwise[commit] = {}
+            for old, new in self._renamed("log", *order, *_DETECTION, *_FORM, f"{commit}..HEAD"):
+                ends[old] = ends.get(new, new)  # the last commit comes first: where the new name leads to is known
+        return self._stepwise[commit]
+
+    def _renamed(self, *question: str) -> Iterator[tuple[str, str]]:
+        fields = [field for asked in self._asked(*question) if (field := asked.strip("\n"))]
+        for _, old, new in zip(fields[::3], fields[1::3], fields[2::3], strict=False):
             if old.startswith(self._prefix) and new.startswith(self._prefix):
-                found[old.removeprefix(self._prefix)] = new.removeprefix(self._prefix)
-        return found
+                yield old.removeprefix(self._prefix), new.removeprefix(self._prefix)
 
     def _same_blob(self, anchor: Anchor) -> list[str]:
-        """The very same content under another name, whatever became of the commits."""
-        if anchor.blob is None:
-            return []
-        if self._blobs is None:
-            self._blobs = {}
-            for line in self._asked("ls-files", "--stage", "-z"):
-                fields, _, path = line.partition("\t")
-                self._blobs.setdefault(fields.split(" ")[1], []).append(path)
-        return self._blobs.get(anchor.blob, [])[:3]
+        """The very same content under another name, whatever became of the commits: if there is one such file."""
+        found = self._paths_by_blob.get(anchor.blob or "", []) if anchor.lines or anchor.binary else []
+        return found if len(found) == 1 else []
 
-    def _same_name_untracked(self, anchor: Anchor) -> list[str]:
+    @cached_property
+    def _paths_by_blob(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for _, blob, path in self._index:
+            found.setdefault(blob, []).append(path)
+        return found
+
+    def _untracked_like(self, anchor: Anchor) -> list[str]:
         """A file that was moved by hand and that git was not told about yet."""
-        if self._staged:
-            return []
-        if self._untracked is None:
-            self._untracked = self._asked("ls-files", "--others", "--exclude-standard", "-z")
-        name = anchor.path.rsplit("/", 1)[-1]
-        suffix = name.rpartition(".")[2]
-        same = [path for path in self._untracked if path.rsplit("/", 1)[-1] == name]
-        alike = [path for path in self._untracked if path.endswith(f".{suffix}")]
-        return [*same, *alike][:_MOST_UNTRACKED]
+        name = os.path.basename(anchor.path)
+        kind = os.path.splitext(name)[1]
+        same = [path for path in self._untracked if os.path.basename(path) == name]
+        alike = [path for path in self._untracked if os.path.splitext(path)[1] == kind]
+        return [*same, *alike][:_MOST_GUESSES]
+
+    @cached_property
+    def _untracked(self) -> list[str]:
+        return [] if self._staged else self._asked("ls-files", "--others", "--exclude-standard", "-z")
+
+    @cached_property
+    def untracked_stamp(self) -> str:
+        """A word that changes with the files that git was not told about."""
+        listed = "\0".join(self._untracked if self._repository else []).encode("utf-8", "surrogateescape")
+        return sha256(listed).hexdigest()[:16]
 
     def is_out_of_sight(self, path: str) -> bool:
-        """Whether a missing file lies in a submodule: only that one's own checkout could show it."""
-        if self._modules is None:
-            listed = self._asked("ls-files", "--stage", "-z")
-            self._modules = {line.partition("\t")[2] for line in listed if line.startswith("160000 ")}
-        return any(path.startswith(f"{module}/") for module in self._modules)
+        """Whether a missing file lies in a submodule that is not checked out: nothing can be said about it."""
+        within = [module for module in self._modules if path.startswith(f"{module}/")]
+        return any(not os.path.exists(os.path.join(self._root, module, ".git")) for module in within)
+
+    @cached_property
+    def _modules(self) -> list[str]:
+        return [path for mode, _, path in self._index if mode == "160000"] if self._repository else []
+
+    @cached_property
+    def _index(self) -> list[tuple[str, str, str]]:
+        """Mode, blob and path of every file in the index."""
+        found = []
+        for line in self._asked("ls-files", "--stage", "-z"):
+            fields, _, path = line.partition("\t")
+            mode, blob, _ = fields.split(" ")
+            found.append((mode, blob, path))
+        return found
 
     def _asked(self, *question: str) -> list[str]:
         try:
             return [line for line in git.ask(self._root, *question).split("\0") if line]
         except git.GitFailed:
-            return []
+            return []  # a commit that is not here, or none yet

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from decapod_py.domain.anchors import (
     LARGEST_TEXT,
     Anchor,
-    Cited,
     decoded,
     digest_of,
     digest_of_bytes,
@@ -22,7 +22,7 @@ from decapod_py.domain.anchors import (
 from decapod_py.domain.provenance import FileCitation
 from decapod_py.foundation.canonical import canonical
 from decapod_py.storage import git
-from decapod_py.storage.trees import Objects, WorkingTree
+from decapod_py.storage.trees import Objects
 from decapod_py.views.anchoring import unreachable
 from decapod_py.views.renames import Renames
 
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
     from decapod_py.storage.trees import Tree
     from decapod_py.views.state import State
 
-WATCHED = ("file:", "commit:", "event:")
+RIGHT = ("ok", "moved", "reformatted")  # states of a text that says what was cited
+_RULES = 1  # a higher number makes everybody look again: then other rules say what a citation's state is
+_MISSING = "missing"
+_OBSTACLES = {"outside": "leads out of the repository", "unreadable": "cannot be read"}
 
 
 class Checked(NamedTuple):
@@ -50,33 +53,38 @@ class Checked(NamedTuple):
     why: str | None = None  # what is in the way, of an unresolvable one
 
 
-class _Standing(NamedTuple):
-    """What is remembered of a look at one anchor."""
+class _Look(NamedTuple):
+    """What came of looking at one anchor."""
 
     state: str
-    path: str | None
-    first: int | None
-    last: int | None
+    now: FileCitation | None = None
+    text: str | None = None
+    why: str | None = None
+    lasting: bool = True  # whether the stamps tell when another look is due
+
+
+Memory = tuple[bytes, str, str, str | None, int | None, int | None, str | None]  # a row of `citation_checks`
 
 
 class Watch:
-    """Looks at the citations of entries in one tree."""
+    """Looks at the citations of entries in one tree. It lives as long as one question."""
 
     def __init__(self, state: State, tree: Tree, root: str, repository: git.Repository | None, *, staged: bool = False):
-        self.fresh: list[tuple[bytes, str, str, str | None, int | None, int | None]] = []
+        self.fresh: list[Memory] = []
         self._state = state
         self._tree = tree
         self._root = root
         self._repository = repository
-        self._renames = Renames(root, repository, tree, staged=staged)
+        self._renames = Renames(root, repository, staged=staged)
+        self._began = time.time_ns()
+        self._stamps: dict[str, str] = {}
         self._texts: dict[str, tuple[FileText | None, str | None]] = {}
-        self._cited: dict[str, list[Cited | None]] = {}
-        self._position: str | None = None
+        self._citations: dict[str, dict[str, Citation]] = {}
 
     def check(self, entries: Iterable[Entry], *, files_only: bool = False) -> list[Checked]:
         """Every citation of these entries; those that point at nothing that can be watched are left out.
 
-        `files_only` asks git nothing while the cited files are there: for readers, who want to know before they act.
+        `files_only` asks git nothing about what was looked at before: for readers, who want to know before they act.
         """
         found: list[Checked] = []
         commits: list[tuple[Entry, int]] = []
@@ -84,7 +92,7 @@ class Watch:
             anchors = entry.anchors or (None,) * len(entry.provenances)
             for place, (provenance, anchor) in enumerate(zip(entry.provenances, anchors, strict=True)):
                 if provenance.startswith("file:"):
-                    found.append(self._file(entry, place, anchor))
+                    found.append(self._file(entry, place, anchor, files_only))
                 elif provenance.startswith("event:") and not files_only:
                     state = "ok" if self._state.has_event(provenance.removeprefix("event:")) else "gone"
                     found.append(Checked(entry.id, place, provenance, state))
@@ -92,75 +100,127 @@ class Watch:
                     commits.append((entry, place))
         return found + self._commits(commits)
 
-    def _file(self, entry: Entry, place: int, anchor: Anchor | None) -> Checked:
+    def citation(self, entry: Entry, place: int) -> Citation:
+        """One citation with the text it cited, which only the entry's events have."""
+        if entry.id not in self._citations:
+            if len(self._citations) >= 1_000:
+                self._citations.clear()
+            found = self._state.citations(entry)
+            self._citations[entry.id] = {citation.provenance: citation for citation in found}
+        return self._citations[entry.id][entry.provenances[place]]
+
+    def text(self, path: str) -> FileText | None:
+        """The text of a file; nothing for a binary one, or where there is none."""
+        return self._read(path)[0]
+
+    def difference(self, entry: Entry, checked: Checked) -> str | None:
+        """Then and now as a unified diff; nothing where one of them is not known."""
+        from decapod_py.domain.drift import unified
+
+        citation = self.citation(entry, checked.place)
+        now = checked.text if checked.text is not None else self._text_at(checked.now)
+        then = _text_then(self._repository, citation)
+        if now is None or then is None or citation.anchor is None or checked.now is None:
+            return None
+        return unified(then, now, checked.now.path, citation.anchor.first or 1, checked.now.first or 1)
+
+    def _text_at(self, now: FileCitation | None) -> str | None:
+        file = self.text(now.path) if now else None
+        if now is None or file is None or now.first is None or now.last is None:
+            return file.text if file else None
+        return file.between(now.first, now.last)
+
+    def _file(self, entry: Entry, place: int, anchor: Anchor | None, reading: bool) -> Checked:
         provenance = entry.provenances[place]
         if anchor is None:
             return Checked(entry.id, place, provenance, "unanchored")
-        key = sha256(canonical(list(anchor))).digest()[:16]
-        stamp = self._stamp(anchor.path)
-        standing = self._remembered(key, stamp)
-        text = why = None
-        if standing is None:
-            standing, text, why = self._look(entry, place, anchor)
-            if self._may_remember(anchor.path, standing):
-                self.fresh.append((key, stamp, *standing))
-        now = None
-        if standing.path is not None:
-            name = anchor.name if standing.state in ("ok", "reformatted", "changed") else None
-            now = FileCitation(standing.path, standing.first, standing.last, name)
-        return Checked(entry.id, place, provenance, standing.state, now, text, why)
+        key = sha256(canonical([_RULES, *anchor])).digest()[:16]
+        found = self._remembered(key, anchor, reading)
+        if found is None:
+            found = self._look(entry, place, anchor)
+            if self._may_remember(anchor, found):
+                now = found.now or (None, None, None, None)
+                self.fresh.append((key, self._stamp(anchor, now[0]), found.state, *now))
+        return Checked(entry.id, place, provenance, found.state, found.now, found.text, found.why)
 
-    def _stamp(self, path: str) -> str:
-        """A file that is not there may have been renamed: that is as good as git's position."""
-        return self._tree.stamp(path) or f"absent {self._where_git_is()}"
-
-    def _where_git_is(self) -> str:
-        if self._position is None:
-            self._position = sha256(git.position(self._repository).encode()).hexdigest()[:16]
-        return self._position
-
-    def _remembered(self, key: bytes, stamp: str) -> _Standing | None:
+    def _remembered(self, key: bytes, anchor: Anchor, reading: bool) -> _Look | None:
         row = self._state.connection.execute(
-            "SELECT state, path, first, last FROM citation_checks WHERE anchor = ? AND stamp = ?", (key, stamp)
+            "SELECT stamp, state, path, first, last, name FROM citation_checks WHERE anchor = ?", (key,)
         ).fetchone()
-        return _Standing(*row) if row else None
+        if row is None or row[0] != self._stamp(anchor, row[2], row[0] if reading else ""):
+            return None
+        return _Look(row[1], FileCitation(*row[2:]) if row[2] is not None else None)
 
-    def _may_remember(self, path: str, standing: _Standing) -> bool:
-        """Not what stands elsewhere, which may change unseen, nor a file that was written this very moment."""
-        if standing.state == "unresolvable" or (standing.path is not None and standing.path != path):
-            return False
-        return not self._tree.stamp(path) or self._tree.settled(path, time.time_ns())
+    def _stamp(self, anchor: Anchor, path: str | None, known: str = "") -> str:
+        """A word that changes whenever a look may find something else.
 
-    def _look(self, entry: Entry, place: int, anchor: Anchor) -> tuple[_Standing, str | None, str | None]:
-        found = self._sighted(entry, place, anchor, anchor.path)
-        if isinstance(found, str) and found != "missing":
-            return _Standing("unresolvable", None, None, None), None, found
-        if not isinstance(found, str) and found.state != "gone":
-            return _Standing(found.state, anchor.path, found.first, found.last), found.now, None
-        for path in self._renames.of(anchor):
-            elsewhere = self._sighted(entry, place, anchor, path)
-            if not isinstance(elsewhere, str) and elsewhere.state != "gone":
-                state = "moved" if elsewhere.state == "ok" else elsewhere.state
-                return _Standing(state, path, elsewhere.first, elsewhere.last), elsewhere.now, None
-        if isinstance(found, str) and self._renames.is_out_of_sight(anchor.path):
-            return _Standing("unresolvable", None, None, None), None, "it is in a submodule that is not checked out"
-        return _Standing("gone", None, None, None), None, None
+        A text that stands where it was depends on its file alone, another on where git is and on files that git does
+        not know. To list those takes a while: who only reads goes by what is known of them.
+        """
+        here = self._stamp_of(anchor.path)
+        if path == anchor.path:
+            return here
+        there = self._stamp_of(path) if path is not None else ""
+        elsewhere = f"{here} {there} {self._position}"
+        return known if known.startswith(f"{elsewhere} ") else f"{elsewhere} {self._renames.untracked_stamp}"
+
+    def _stamp_of(self, path: str) -> str:
+        """As it was before the file was read: one that is written meanwhile has another one the next time."""
+        if path not in self._stamps:
+            self._stamps[path] = self._tree.stamp(path)
+        return self._stamps[path]
+
+    @cached_property
+    def _position(self) -> str:
+        return sha256(git.position(self._repository).encode()).hexdigest()[:16]
+
+    def _may_remember(self, anchor: Anchor, found: _Look) -> bool:
+        """Not while a file could be written once more without another stamp."""
+        paths = {anchor.path, found.now.path if found.now else anchor.path}
+        settled = all(self._tree.settled(path, self._began) for path in paths if self._stamp_of(path))
+        return found.lasting and settled
+
+    def _look(self, entry: Entry, place: int, anchor: Anchor) -> _Look:
+        here = self._sighted(entry, place, anchor, anchor.path)
+        if isinstance(here, str) and here != _MISSING:
+            return _Look("unresolvable", why=here, lasting=False)
+        if isinstance(here, str) and self._renames.is_out_of_sight(anchor.path):
+            return _Look("unresolvable", why="it is in a submodule that is not checked out", lasting=False)
+        state = "gone" if isinstance(here, str) else here.state
+        # Of a whole file there is always something left, even if another one has its name now.
+        if state == "gone" or (state == "changed" and anchor.whole):
+            elsewhere = self._look_elsewhere(entry, place, anchor, state)
+            if elsewhere is not None:
+                return elsewhere
+        return _found(anchor, anchor.path, here) if not isinstance(here, str) else _Look("gone")
+
+    def _look_elsewhere(self, entry: Entry, place: int, anchor: Anchor, state: str) -> _Look | None:
+        """Under the other names of its file: in one that git is sure of what was changed counts too."""
+        looked_at = 0
+        for lead in self._renames.of(anchor):
+            there = self._sighted(entry, place, anchor, lead.path)
+            if isinstance(there, str):
+                continue
+            looked_at += 1
+            if there.state in RIGHT or (lead.certain and there.state == state == "gone" != there.state):
+                found = _found(anchor, lead.path, there)
+                return found._replace(state="moved" if found.state == "ok" else found.state, lasting=looked_at == 1)
+        return None
 
     def _sighted(self, entry: Entry, place: int, anchor: Anchor, path: str) -> Sighting | str:
         """What is found of an anchor in a file, or what is in the way."""
         from decapod_py.domain.drift import Sighting, look
 
-        text, obstacle = self._text(path)
-        if obstacle in ("missing", "folder"):
-            return "missing"
+        self._stamp_of(path)
+        text, obstacle = self._read(path)
         if obstacle is not None:
-            return f"{path} {obstacle}"
+            return _MISSING if obstacle in (_MISSING, "folder") else f"{path} {_OBSTACLES.get(obstacle, obstacle)}"
         if anchor.binary or text is None:
             data = self._tree.read(path).data or b""
             return Sighting("ok" if digest_of_bytes(data) == anchor.digest else "changed", None, None, None)
-        return look(anchor, self._cited_of(entry)[place], path, text)
+        return look(anchor, self.citation(entry, place).cited, path, text)
 
-    def _text(self, path: str) -> tuple[FileText | None, str | None]:
+    def _read(self, path: str) -> tuple[FileText | None, str | None]:
         """The text of a file, nothing for a binary one; or what is in the way. Many citations may be in one file."""
         from decapod_py.domain.drift import FileText
 
@@ -169,17 +229,8 @@ class Watch:
                 self._texts.clear()
             file = self._tree.read(path)
             text = None if file.data is None or len(file.data) > LARGEST_TEXT else decoded(file.data)
-            said = {"outside": "leads out of the repository", "unreadable": "cannot be read"}
-            obstacle = said.get(file.obstacle or "", file.obstacle)
-            self._texts[path] = (FileText(text) if text is not None else None, obstacle)
+            self._texts[path] = (FileText(text) if text is not None else None, file.obstacle)
         return self._texts[path]
-
-    def _cited_of(self, entry: Entry) -> list[Cited | None]:
-        if entry.id not in self._cited:
-            if len(self._cited) >= 1_000:
-                self._cited.clear()
-            self._cited[entry.id] = [citation.cited for citation in self._state.citations(entry)]
-        return self._cited[entry.id]
 
     def _commits(self, wanted: list[tuple[Entry, int]]) -> list[Checked]:
         """All commits in two questions to git."""
@@ -205,25 +256,12 @@ class Watch:
         return {name: "ok" if name in here and name not in lost else absent for name in names}
 
 
-def difference(root: str, repository: git.Repository | None, citation: Citation, checked: Checked) -> str | None:
-    """Then and now as a unified diff: from what was kept, or from the blob where the text was too long to keep."""
-    from decapod_py.domain.drift import unified
-
-    if checked.now is None:
-        return None
-    text = checked.text if checked.text is not None else _lines_now(root, checked.now)
-    then = _text_then(repository, citation)
-    if text is None or then is None or citation.anchor is None:
-        return None
-    return unified(then, text, checked.now.path, citation.anchor.first or 1, checked.now.first or 1)
-
-
-def _lines_now(root: str, now: FileCitation) -> str | None:
-    data = WorkingTree(root).read(now.path).data
-    text = None if data is None else decoded(data)
-    if text is None or now.first is None:
-        return text
-    return "\n".join(split_lines(text)[now.first - 1 : now.last])
+def _found(anchor: Anchor, path: str, sighting: Sighting) -> _Look:
+    """A text that moved within a file is known by its lines alone: its name means something else there, or nothing."""
+    if sighting.state == "gone":
+        return _Look("gone")
+    name = None if sighting.state == "moved" else anchor.name
+    return _Look(sighting.state, FileCitation(path, sighting.first, sighting.last, name), sighting.now)
 
 
 def _text_then(repository: git.Repository | None, citation: Citation) -> str | None:
@@ -250,5 +288,5 @@ def drift_of(checked: Iterable[Checked]) -> str | None:
     return worst(one.state for one in checked)
 
 
-def remember(connection: Connection, fresh: list[tuple[bytes, str, str, str | None, int | None, int | None]]) -> None:
-    connection.executemany("INSERT OR REPLACE INTO citation_checks VALUES (?, ?, ?, ?, ?, ?)", fresh)
+def remember(connection: Connection, fresh: list[Memory]) -> None:
+    connection.executemany("INSERT OR REPLACE INTO citation_checks VALUES (?, ?, ?, ?, ?, ?, ?)", fresh)
