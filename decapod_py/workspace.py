@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from decapod_py.domain.event import refuse_newer_format
 from decapod_py.foundation.clock import Clock, system_clock
-from decapod_py.foundation.errors import Call, Misused, Refused, refused_by_the_machine
+from decapod_py.foundation.errors import Call, DecapodError, Misused, Refused, refused_by_the_machine
 from decapod_py.foundation.faults import step
 from decapod_py.foundation.files import forget_left_over, read_bytes, stamp, write_whole
 from decapod_py.foundation.progress import Progress, silent
@@ -27,6 +27,7 @@ from decapod_py.writer import Writer
 
 if TYPE_CHECKING:
     from decapod_py.domain.policy import Policy
+    from decapod_py.storage.trees import Tree
     from decapod_py.views.standing import Standings
     from decapod_py.views.watch import Watch
 
@@ -140,32 +141,49 @@ class Workspace:
         self._afterwards.append(lambda connection: watch.remember(connection, found.fresh))
         return found
 
-    def staged_watch(self, state: State, index: str | None = None) -> Watch:
+    def staged_watch(self, state: State, tree: Tree) -> Watch:
         """The same in what the next commit has."""
-        from decapod_py.storage.trees import Objects, staged_tree
         from decapod_py.views import watch
+
+        return watch.Watch(state, tree, self.root, self.repository, staged=True)
+
+    def staged_tree(self, index: str | None = None) -> Tree:
+        """The files that the next commit has."""
+        from decapod_py.storage.trees import Objects, staged_tree
 
         assert self.repository
         prefix = git.prefix_of(self.repository, self.root)
-        tree = staged_tree(self.repository, Objects(self.repository.worktree), prefix, index)
-        return watch.Watch(state, tree, self.root, self.repository, staged=True)
+        return staged_tree(self.repository, Objects(self.repository.worktree), prefix, index)
 
-    def staged_segments(self, index: str | None = None) -> set[str]:
-        """The segments that the next commit has."""
-        assert self.repository
-        folder = git.prefix_of(self.repository, self.root) + f"{FOLDER}/ledgers/"
-        listed = git.ask(self.repository.worktree, "ls-files", "-z", "--", folder, index=index).split("\0")
-        return {path.removeprefix(folder) for path in listed if path}
+    def staged_state(self, index: str | None = None) -> State:
+        """The state of the ledgers that the next commit has; nothing is mended on the way."""
+        from decapod_py.views.staging import staged_state
 
-    def policy_at(self, commit: str) -> Policy:
-        """What config.toml said in a commit."""
+        state = self.inspected()
         assert self.repository
-        place = f"{git.prefix_of(self.repository, self.root)}{FOLDER}/config.toml"
+        scratch = self.local if self._writable else None
+        return staged_state(state, self.root, self.repository, index, scratch, self.progress)
+
+    def file_at(self, commit: str, path: str) -> bytes | None:
+        """What a file said in a commit; nothing where that has none."""
+        from decapod_py.storage.trees import Objects, commit_tree
+
+        assert self.repository
+        objects = Objects(self.repository.worktree)
         try:
-            text = git.ask(self.repository.worktree, "show", f"{commit}:{place}")
-        except git.GitFailed:
-            text = ""
-        return _parse_policy(text.encode("utf-8", "surrogateescape"), f"{FOLDER}/config.toml of {commit[:12]}")
+            tree = commit_tree(self.repository, commit, objects, git.prefix_of(self.repository, self.root), path)
+            return tree.read(path).data
+        finally:
+            objects.close()
+
+    def policy_at(self, commit: str) -> Policy | None:
+        """What config.toml said in a commit; nothing where that has none, or none that can be read."""
+        place = f"{FOLDER}/config.toml"
+        data = self.file_at(commit, place)
+        try:
+            return None if data is None else _parse_policy(data, place)
+        except DecapodError:
+            return None
 
     def config_format(self) -> int:
         # Without a TOML reader, which costs every question more than the question itself.

@@ -14,6 +14,7 @@ _MOST_LINES, _MOST_CHARACTERS = 80, 4_000  # of a cited text, kept to find it ag
 _CONTEXT = 3  # lines before and after, to tell one `return None` from another
 _NEAR = 40  # lines among which those are that are not empty
 _MOST_CONTEXT = 400  # characters of them
+_HEX = frozenset("0123456789abcdef")
 
 
 class Anchor(NamedTuple):
@@ -129,8 +130,8 @@ def anchor_from(fields: Any) -> Anchor | None:
         first,
         last,
         _text(fields.get("name")),
-        _text(fields.get("blob")),
-        _text(fields.get("commit")),
+        _object_name(fields.get("blob")),
+        _object_name(fields.get("commit")),
         digest,
         lines if type(lines) is int and lines >= 0 else 0,
     )
@@ -152,3 +153,8 @@ def _line(value: Any) -> int | None:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _object_name(value: Any) -> str | None:
+    """What git calls an object by. Anything else could be an option by the time git is asked about it."""
+    return value if isinstance(value, str) and len(value) in (40, 64) and _HEX.issuperset(value) else None

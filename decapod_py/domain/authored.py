@@ -23,6 +23,9 @@ class Authored(NamedTuple):
     expires: int | None = None
     expires_by_default: bool = False
     confidence: str | None = None
+    aliases: tuple[str, ...] = ()
+    source: str | None = None
+    extra: str = ""
     anchors: tuple[Anchor | None, ...] = ()  # one a provenance, or none at all
     cited: tuple[Cited | None, ...] = ()  # what the anchors' texts said
     allowed_secret: str | None = None  # why something that looks like a secret may stand here
@@ -35,9 +38,13 @@ def authored_of(entry: Entry) -> Authored:
 
 def version_fields(entry_id: str, path: str, authored: Authored, was: dict[str, list[str]]) -> dict[str, Any]:
     """The fields of a version event; its text is `version_text`."""
-    anchored = {"anchors": [anchor_fields(anchor) for anchor in authored.anchors]} if authored.anchors else {}
+    seldom = {
+        "anchors": [anchor_fields(anchor) for anchor in authored.anchors],
+        "aliases": list(authored.aliases),
+        "source": authored.source,
+    }
     return {
-        **anchored,
+        **{name: value for name, value in seldom.items() if value},
         "entry_id": entry_id,
         "path": path,
         "provenance": list(authored.provenances),
@@ -57,6 +64,8 @@ def version_text(authored: Authored, reason: str | None = None) -> dict[str, Any
     text: dict[str, Any] = {"title": authored.title, "content": authored.content}
     if any(authored.cited):
         text["anchors"] = [cited_fields(cited) for cited in authored.cited]
+    if authored.extra:
+        text["extra"] = authored.extra
     if authored.allowed_secret:
         text["allowed_secret"] = authored.allowed_secret
     return {**text, "reason": reason} if reason else text

@@ -39,6 +39,10 @@ class Entry(NamedTuple):
     path: str  # of its Markdown, below .decapod/knowledge/
     anchors: tuple[Anchor | None, ...] = ()  # one a provenance, or none at all where nothing is anchored
     reaffirmed: int | None = None  # when somebody last looked and found that it still holds
+    aliases: tuple[str, ...] = ()  # other names that links may use
+    source: str | None = None  # a note of the author's on where it comes from, besides its provenance
+    extra: str = ""  # front matter of the author's own, as it was written
+    filed: bool = True  # it has a Markdown file; somebody may have taken it away on purpose
 
     @property
     def provenance(self) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from decapod_py.domain.anchors import Anchor, Cited, anchor_from, cited_from
 from decapod_py.domain.entry import REDACTED, ROOT_SCOPE, Entry
 from decapod_py.domain.event import Event, order, text_of
-from decapod_py.domain.naming import is_named_for
+from decapod_py.domain.naming import is_safe_path
 from decapod_py.domain.text import same_name
 from decapod_py.foundation.clock import parse_time
 from decapod_py.foundation.errors import Misused
@@ -127,8 +127,12 @@ def fold_entry(entry_id: str, events: Iterable[Event]) -> Entry | None:
         updated=max(recorded(touched), created),
         version=shown["event_id"],
         heads=tuple(version["event_id"] for version in heads),
-        path=_safe_path(first),
+        path=_safe_path(shown) or _safe_path(first) or f"{first['event_id'].lower()}.md",
         anchors=anchors if any(anchors) else (),
+        aliases=tuple(texts(shown, "aliases")),
+        source=_optional(shown, "source"),
+        extra=(None if shown["event_id"] in redacted else text_of(shown, "extra")) or "",
+        filed=_is_filed(entry_id, ordered),
         reaffirmed=max((recorded(event) for event in renewals if event["type"] == "entry.reaffirmed"), default=None),
     )
 
@@ -313,16 +317,17 @@ def _text(event: Event, name: str, redacted: set[str]) -> str:
     return REDACTED if value is None else value
 
 
-def _safe_path(version: Event) -> str:
+def _safe_path(version: Event) -> str | None:
     """Where the Markdown goes. Ledgers come from strangers too: no path leads out of the knowledge folder."""
     path = _optional(version, "path") or ""
-    *folders, name = path.split("/")
-    safe = is_named_for(name, version["entry_id"]) and "\\" not in path and path.isprintable() and len(path) <= 400
-    # A folder never ends like a file of ours, so that none can stand where a file has to go.
-    safe = safe and not any(folder.lower().endswith(".md") for folder in folders)
-    if safe and all(part and not part.startswith(".") and len(part.encode()) <= 200 for part in (*folders, name)):
-        return path
-    return f"{version['event_id'].lower()}.md"
+    return path if is_safe_path(path) else None
+
+
+def _is_filed(entry_id: str, ordered: list[Event]) -> bool:
+    """Whether the entry has a file: not while the last event to set its status says that somebody took it away."""
+    setting = [event for event in ordered if event.get("entry_id") == entry_id and event["ledger"] == EVENTS]
+    last = next((event for event in setting[::-1] if event["type"] in VERSIONS or _optional(event, "status")), None)
+    return last is None or last.get("unfiled") is not True
 
 
 def _expiry(version: Event) -> tuple[int | None, bool]:

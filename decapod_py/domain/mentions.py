@@ -58,10 +58,11 @@ _ANYBODYS = re.compile(r"\b(?:e\.g\.|for example|for instance|such as|named|call
 
 def mentions_in(text: str, *, rst: bool = False) -> list[Mention]:
     """Every mention of a Markdown document, or of one in reStructuredText, in the order they stand."""
+    reader = _Reader(text, rst)
     found: dict[tuple[int, str, tuple[str, ...]], Mention] = {}
-    for mention in _Reader(text, rst).read():
+    for mention in reader.read():
         found.setdefault((mention.line, mention.kind, mention.names), mention)
-    return list(found.values())
+    return [mention for mention in found.values() if reader.elsewhere.isdisjoint(mention.names)]
 
 
 class _Reader:
@@ -72,6 +73,7 @@ class _Reader:
         self.rst = rst
         self.past = 0  # the level of the heading that began a section about the past; 0 outside of one
         self.commented = False
+        self.elsewhere: set[str] = set()  # paths that the reader has or is to make: not ours wherever they stand
 
     def read(self) -> Iterator[Mention]:
         index = self._after_front_matter()
@@ -144,7 +146,7 @@ class _Reader:
     def _mentions_in_prose(self, index: int, line: str) -> Iterator[Mention]:
         if not _MAY_MENTION.search(line):
             return
-        found = [*_mentions_in_line(_STRUCK.sub("", line), index + 1, self.rst)]
+        found = [*_mentions_in_line(_STRUCK.sub("", line), index + 1, self.rst, self.elsewhere)]
         sentence = self._sentence(index, line) if found else ""
         if not _PAST.search(sentence) and not _NOT_HERE.search(sentence):
             yield from found
@@ -200,10 +202,10 @@ class _Span(NamedTuple):
     after: str
 
 
-def _mentions_in_line(line: str, number: int, rst: bool) -> Iterator[Mention]:
+def _mentions_in_line(line: str, number: int, rst: bool, elsewhere: set[str]) -> Iterator[Mention]:
     rest, spans = _spans(line)
     for span in spans:
-        yield from _mentions_in_span(span, number, rst)
+        yield from _mentions_in_span(span, number, rst, elsewhere)
     for target in _targets(line if rst else rest, rst):
         yield from _mention_of_link(target, number)
     for word in _ADDRESS.sub(" ", _LINK.sub(" ", rest)).split():
@@ -240,7 +242,7 @@ def _spans(line: str) -> tuple[str, list[_Span]]:
     return " ".join([*rest, line[position:]]), spans
 
 
-def _mentions_in_span(span: _Span, number: int, rst: bool) -> Iterator[Mention]:
+def _mentions_in_span(span: _Span, number: int, rst: bool, elsewhere: set[str]) -> Iterator[Mention]:
     code = span.code
     if rst and code.endswith(">") and (target := _RST_LINK.fullmatch(code)):
         code = target[1].strip()
@@ -248,8 +250,9 @@ def _mentions_in_span(span: _Span, number: int, rst: bool) -> Iterator[Mention]:
     if is_command(code) and " " in code:
         yield from mentions_in_line(code, number)
     elif found:
-        yours = _MADE_OR_YOURS.search(span.before) or _IN_YOURS.match(span.after)
-        if not yours and not (is_bare(found[0]) and _ANYBODYS.search(span.before)):
+        if _MADE_OR_YOURS.search(span.before) or _IN_YOURS.match(span.after):
+            elsewhere.add(found[0])
+        elif not (is_bare(found[0]) and _ANYBODYS.search(span.before)):
             yield from _mention_of_path(code, number)
     elif symbol := as_symbol(code):
         yield Mention(number, "symbol", code, symbol)

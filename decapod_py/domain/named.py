@@ -41,7 +41,7 @@ _WHOLE_NAMES = words_of(
     " Brewfile Tiltfile Earthfile"
 )
 _AT_A_LINE = re.compile(r"(.+?)(?::(\d{1,7})(?:[-:]\d{1,7})?|#L(\d{1,7})(?:C\d+)?(?:-L?\d{1,7}(?:C\d+)?)?)")
-_NO_PATH = re.compile(r"""[<>{}*?$\[\]|"\\…=,;!`\x00-\x1f]|\.\.\.|://|//|%[A-Za-z_(]|^[~#+-]|^mailto:""")
+_NO_PATH = re.compile(r"""[<>{}*?$\[\]|"'\\…=,;!`\x00-\x1f]|\.\.\.|://|//|%[A-Za-z_(]|^[~#+-]|^mailto:""")
 _PLACEHOLDER = re.compile(
     r"(^|/)(path/to|foo|bar|baz|qux|x+|y+|your([-_].*)?|my[-_].*|some[-_].*|any|name|file|filename|dirname|example"
     r"|placeholder|foobar|whatever|n+|YYYY.*|XXX.*|NNN.*|0001-.*)(\.\w+)?(/|$)",
@@ -82,7 +82,7 @@ def _looks_like_a_path(path: str) -> bool:
 
 def has_file_extension(name: str) -> bool:
     _, dot, extension = name.rpartition(".")
-    return bool(dot) and (extension.lower() in _CODE or (extension.lower() in _OTHER_FILES and name != f".{extension}"))
+    return bool(dot) and name != f".{extension}" and extension.lower() in _CODE | _OTHER_FILES
 
 
 def is_bare(path: str) -> bool:

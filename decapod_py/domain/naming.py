@@ -64,6 +64,25 @@ def markdown_path(entry_id: str, title: str, taken: Callable[[str], bool]) -> st
     raise Refused("path-taken", f"every Markdown path for the entry {entry_id!r} is taken")
 
 
+def is_safe_path(path: str) -> bool:
+    """Whether a path below the knowledge folder is one that a file may have, wherever the repository is checked out."""
+    *folders, name = path.split("/")
+    if not name.lower().endswith(".md") or "\\" in path or not path.isprintable() or len(path) > 400:
+        return False
+    # A folder never ends like a file of ours, so that none can stand where a file has to go.
+    if any(folder.lower().endswith(".md") for folder in folders):
+        return False
+    return all(_is_safe_part(part) for part in (*folders, name))
+
+
+def _is_safe_part(part: str) -> bool:
+    plain = bool(part) and not part.startswith(".") and not part.endswith((" ", ".")) and len(part.encode()) <= 200
+    return plain and not _FORBIDDEN.search(part) and part.partition(".")[0].lower() not in _DEVICES
+
+
+_FORBIDDEN = re.compile(r'[<>:"|?*]')  # Windows checks out no such file
+
+
 def is_named_for(name: str, entry_id: str) -> bool:
     """Whether a file name ends in the digest of this entry's id, and so is hardly another entry's."""
     stem, _, digest = name.removesuffix(".md").rpartition("-")

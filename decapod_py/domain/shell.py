@@ -15,7 +15,10 @@ _JOINT = re.compile(r"&&|\|\||[;|]")
 _PROMPT = re.compile(r"\s*(?:\([\w.-]+\)\s*)?(?:[\w@~:/.-]*[$%❯>]|PS>)\s+")
 _HERE = re.compile(r"<<-?\s*['\"]?(\w+)")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\??=.*", re.DOTALL)
-_TARGET = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[\w.-]+)*", re.ASCII)
+_TARGET = re.compile(r"[A-Za-z0-9](?:[\w./-]*[\w-])?", re.ASCII)
+_PROSE = words_of(
+    "a an and any as be changes for if in is it its of on one or sure sense that the these this to use we you your"
+)
 _SCRIPT = re.compile(r"[A-Za-z0-9][\w:.-]*", re.ASCII)
 _INTERPRETER = re.compile(
     r"(?:python|pypy|ruby|perl|php|lua)[\d.]*|bash|sh|zsh|dash|node|deno|tsx|ts-node|Rscript|source|\."
@@ -123,9 +126,10 @@ def _runs_a_file(arguments: list[str]) -> bool:
 def _targets(arguments: list[str], number: int) -> Iterator[Mention]:
     if any(word.startswith(("-f", "--file")) for word in arguments):
         return
-    for word in _plain_words(arguments, _MAKE_WITH_VALUE):
-        if not _TARGET.fullmatch(word):
-            return  # prose after a command: `make sure, that ...`
+    words = [*_plain_words(arguments, _MAKE_WITH_VALUE)]
+    if not all(_TARGET.fullmatch(word) and word not in _PROSE for word in words):
+        return  # a sentence: `make sure that`
+    for word in words:
         if not word.isdigit():
             yield Mention(number, "make-target", f"make {word}", (word,))
 

@@ -125,14 +125,15 @@ def _composed(text: str) -> str:
 
 def same_name(one: str, other: str) -> bool:
     """Whether two names are the same person's, whatever their case, width and invisible characters."""
-    return _folded(one) == _folded(other)
+    return name_key(one) == name_key(other)
 
 
 def is_agent(name: str) -> bool:
     """Whether a name is an agent's: `agent:<client name>`."""
-    return _folded(name).startswith("agent:")
+    return name_key(name).startswith("agent:")
 
 
-def _folded(name: str) -> str:
+def name_key(name: str) -> str:
+    """What is the same for two spellings of one name; nothing where a reader would see nothing."""
     seen = (character for character in unicodedata.normalize("NFKC", name) if unicodedata.category(character) != "Cf")
     return " ".join("".join(seen).casefold().split())

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 
 from decapod_py.foundation.errors import Misused
-from decapod_py.foundation.files import read_bytes
 from decapod_py.gates.finding import Finding
 
 FILE = ".decapod/baseline.json"
 
 
-def read(root: str) -> Counter[str]:
-    """How often each finding is known, by its fingerprint."""
-    data = read_bytes(os.path.join(root, FILE))
+def read(data: bytes | None) -> Counter[str]:
+    """How often each finding is known, by its fingerprint; none is where there is no baseline."""
     if data is None:
         return Counter()
     try:
         found = json.loads(data)["findings"]
         return Counter({str(one["fingerprint"]): int(one["count"]) for one in found})
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         raise Misused(
             "bad-baseline", f"{FILE} is not what --write-baseline writes", f"remove it, or git checkout -- {FILE}"
         ) from None

@@ -5,40 +5,34 @@ What is dated in the future would win over what is written in the meantime, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from decapod_py.domain.fold import recorded
 from decapod_py.foundation.clock import DAY
-from decapod_py.foundation.ids import milliseconds_of
+from decapod_py.foundation.ids import ulid
 from decapod_py.gates.context import Context
 from decapod_py.gates.finding import Finding
-from decapod_py.views.change import LEDGERS
+from decapod_py.views.state import Placed
 
 _TOLERANCE = 10 * 60_000  # clocks differ
 
 
 def check(context: Context) -> Iterator[Finding]:
-    late = _dated_in_the_future(context) | _named_in_the_future(context)
-    if context.change is not None:
-        late &= context.change.numbers
-    for event, segment, offset in context.state.placed_events(numbers=late):
-        future = recorded(event) > context.now + _TOLERANCE
-        said = f"is dated {event['ts']}" if future else "has an id that says a later time"
-        yield context.finding(
+    latest = context.now + _TOLERANCE
+    # Ids may run ahead a little by design, for they sort after everything they were decided from.
+    last_id = ulid(context.now + DAY, b"\xff" * 10)
+    for event, segment, offset in _late(context, latest, last_id):
+        said = f"is dated {event['ts']}" if recorded(event) > latest else "has an id that says a later time"
+        yield context.finding_at(
+            segment,
+            offset,
             "future",
             f"event {event['event_id']} {said}, which is in the future",
             "set the clock of the machine that wrote it; the finding goes when that time has come",
-            file=f"{LEDGERS}/{segment}",
-            line=context.line_of(segment, offset),
         )
 
 
-def _dated_in_the_future(context: Context) -> set[int]:
-    rows = context.state.connection.execute("SELECT number FROM events WHERE recorded > ?", (context.now + _TOLERANCE,))
-    return {row[0] for row in rows}
-
-
-def _named_in_the_future(context: Context) -> set[int]:
-    """Ids may run ahead a little by design, for they sort after everything they were decided from."""
-    rows = context.state.connection.execute("SELECT number, event_id FROM events ORDER BY event_id DESC LIMIT 1000")
-    return {number for number, event_id in rows if milliseconds_of(event_id) > context.now + DAY}
+def _late(context: Context, latest: int, last_id: str) -> Iterable[Placed]:
+    if context.change is None:
+        return context.state.placed_events("recorded > ? OR event_id > ?", (latest, last_id))
+    return [one for one in context.change.brought if recorded(one.event) > latest or one.event["event_id"] > last_id]

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from decapod_py.domain.fold import fold_entry
 from decapod_py.domain.globs import matches_glob
+from decapod_py.domain.policy import LEVELS
 from decapod_py.gates.finding import Finding
+from decapod_py.views.change import file_of
 from decapod_py.views.projection import cited_paths
 
 if TYPE_CHECKING:
     from decapod_py.domain.entry import Entry
-    from decapod_py.domain.event import Event
     from decapod_py.domain.policy import Policy
+    from decapod_py.storage.trees import Tree
     from decapod_py.views.change import Change, Staged
-    from decapod_py.views.state import State
+    from decapod_py.views.state import Placed, State
     from decapod_py.views.watch import Watch
     from decapod_py.workspace import Workspace
 
@@ -40,69 +41,80 @@ class Context:
         run_proofs: bool = False,
     ) -> None:
         self.workspace = workspace
-        self.state = state
+        self.state = state  # of what is staged: that of the staged ledgers
         self.change = change  # with --base: only what a change brings is looked at
         self.path = path
         self.staged = staged  # what the next commit has, not the working tree
         self.run_proofs = run_proofs
         self.now = workspace.clock()
 
-    @property
+    @cached_property
     def policy(self) -> Policy:
-        return self.workspace.policy
+        """What config.toml says, but a branch cannot loosen it for itself: with --base the base has its say, too."""
+        mine = self.workspace.policy
+        base = self._policy_of_the_base()
+        if base is None:
+            return mine
+        return mine._replace(
+            approvers=base.approvers or mine.approvers,
+            self_approval=base.self_approval and mine.self_approval,
+            gates={gate: min(level, base.gates[gate], key=LEVELS.index) for gate, level in mine.gates.items()},
+        )
+
+    def _policy_of_the_base(self) -> Policy | None:
+        if self.change is None or self.staged:
+            return None
+        return self.workspace.policy_at(self.change.base)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The files that the next commit has."""
+        assert self.staged
+        return self.workspace.staged_tree(self.staged.index_file)
 
     @cached_property
     def watch(self) -> Watch:
         if self.staged:
-            return self.workspace.staged_watch(self.state, self.staged.index_file)
+            return self.workspace.staged_watch(self.state, self.tree)
         return self.workspace.watch(self.state)
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterable[Entry]:
         """The entries in use that are under review: all of them, or with --base those that the change brings."""
-        for entry in self._candidates():
-            if self.path is None or any(matches_glob(path, self.path) for path in (*cited_paths(entry), entry.path)):
-                yield entry
-
-    def _candidates(self) -> Iterable[Entry]:
         if self.change is None:
             return self.state.entries("status = 'active'")
-        found = (self.state.entry(entry_id) for entry_id in self.change.entry_ids)
+        return self.active(self.change.entry_ids)
+
+    def active(self, entry_ids: Iterable[str]) -> list[Entry]:
+        """Those of these entries that are in use."""
+        found = (self.state.entry(entry_id) for entry_id in entry_ids)
         return [entry for entry in found if entry and entry.status == "active"]
 
-    def events(self, ledger: str | None = None) -> Iterator[tuple[Event, str, int]]:
-        """The events under review with their places: all of them, or with --base those that the change brings."""
-        numbers = None if self.change is None else self.change.numbers
-        yield from self.state.placed_events(ledger, numbers)
+    def events(self) -> Iterable[Placed]:
+        """The events under review: all of them, or with --base those that the change brings."""
+        return self.state.placed_events() if self.change is None else self.change.brought
 
-    def entry(self, entry_id: str) -> Entry | None:
-        """An entry as the tree under review has it: of what is staged, only staged events count."""
-        if self.staged is None:
-            return self.state.entry(entry_id)
-        events = [
-            event for event, segment in self.state.events_with_segments(f"e:{entry_id}") if segment in self._staged
-        ]
-        return fold_entry(entry_id, events)
-
-    @cached_property
-    def _staged(self) -> set[str]:
-        assert self.staged
-        return self.workspace.staged_segments(self.staged.index_file)
-
-    def concerns(self, *paths: str) -> bool:
-        """Whether --path, if it was given, matches one of these."""
-        return self.path is None or any(matches_glob(path, self.path) for path in paths)
+    def concerns(self, finding: Finding) -> bool:
+        """Whether a finding is about what --path names: its file, or what its entry cites."""
+        if self.path is None:
+            return True
+        paths = {finding.file} if finding.file else set()
+        if finding.entry and not any(path and not path.startswith(".decapod/") for path in paths):
+            entry = self.state.entry(finding.entry)
+            paths |= cited_paths(entry) if entry else set()
+        return any(matches_glob(path, self.path) for path in paths if path)
 
     def line_of(self, segment: str, offset: int) -> int:
         """The line at an offset of a segment."""
-        with open(os.path.join(self.workspace.ledgers, segment), "rb") as file:
+        with open(os.path.join(self.state.ledgers, segment), "rb") as file:
             return file.read(offset).count(b"\n") + 1
-
-    def approvers(self) -> tuple[str, ...]:
-        """Who may approve rules. A branch cannot appoint its own: with --base those of the base count."""
-        if self.change is None:
-            return self.policy.approvers
-        return self.workspace.policy_at(self.change.base).approvers or self.policy.approvers
 
     def finding(self, code: str, message: str, fix: str, **place: str | int | None) -> Finding:
         """A finding whose gate and level the run fills in."""
         return Finding("", code, "", message, fix, **place)  # type: ignore[arg-type]
+
+    def finding_at(
+        self, segment: str, offset: int, code: str, message: str, fix: str, entry: str | None = None
+    ) -> Finding:
+        """A finding about the event that stands there."""
+        line = self.line_of(segment, offset)
+        return self.finding(code, message, fix, entry=entry, file=file_of(segment), line=line)

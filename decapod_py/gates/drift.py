@@ -24,16 +24,14 @@ _SAID = {
 
 def check(context: Context) -> Iterator[Finding]:
     for one in context.watch.check(_looked_at(context)):
-        if one.state in _SAID and context.concerns(*_paths(one)):
+        if one.state in _SAID:
             yield _finding(context, one)
 
 
 def _looked_at(context: Context) -> Iterable[Entry]:
     if context.change is None:
-        return context.state.entries("status = 'active'")
-    named = {*context.change.entry_ids, *entries_citing(context.state, context.change.paths)}
-    found = (context.entry(entry_id) for entry_id in sorted(named))
-    return [entry for entry in found if entry and entry.status == "active"]
+        return context.entries()
+    return context.active(sorted({*context.change.entry_ids, *entries_citing(context.state, context.change.paths)}))
 
 
 def _paths(one: Checked) -> list[str]:

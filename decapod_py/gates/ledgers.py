@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from decapod_py.domain.event import Event
 from decapod_py.gates.context import Context
 from decapod_py.gates.finding import Finding
-from decapod_py.views.change import LEDGERS
+from decapod_py.storage.segments import Line
+from decapod_py.views.change import file_of
 from decapod_py.views.verification import verify
 
 _BACK = "bring the line back from git: git log -p -- the file"
@@ -38,26 +39,21 @@ def _of_everything(context: Context) -> Iterator[Finding]:
 
 def _of_the_change(context: Context) -> Iterator[Finding]:
     assert context.change
-    for file, line, code, message in context.change.bad_lines:
-        yield context.finding(code, message, _BACK, file=file, line=line)
-    if not context.staged:
-        yield from _bad_lines(context)
-    for event, segment, offset in context.events():
+    redacted = context.state.redacted()
+    for segment, lines in context.change.lines.items():
+        for line in lines:
+            for code, message in _of_a_line(line, redacted):
+                yield context.finding(code, message, _BACK, file=file_of(segment), line=line.number)
+    for event, segment, offset in context.change.brought:
         for code, message, fix in [*_used_twice(context, event), *_out_of_order(context, event)]:
-            yield context.finding(
-                code, message, fix, file=f"{LEDGERS}/{segment}", line=context.line_of(segment, offset)
-            )
+            yield context.finding_at(segment, offset, code, message, fix)
 
 
-def _bad_lines(context: Context) -> Iterator[Finding]:
-    assert context.change
-    rows = context.state.connection.execute(
-        "SELECT segment, line, code, message FROM segment_problems"
-        " WHERE NOT tail AND code != 'newer-format' ORDER BY segment, line"
-    )
-    for segment, line, code, message in rows:
-        if f"{LEDGERS}/{segment}" in context.change.paths:
-            yield context.finding(code, message, _BACK, file=f"{LEDGERS}/{segment}", line=line)
+def _of_a_line(line: Line, redacted: set[str]) -> Iterator[tuple[str, str]]:
+    if line.problem and line.terminated and line.problem.code != "newer-format":
+        yield line.problem.code, line.problem.message
+    if line.event and "text" not in line.event and line.event["event_id"] not in redacted:
+        yield "text-missing", f"event {line.event['event_id']} has lost its text, and no event redacts it"
 
 
 def _used_twice(context: Context, event: Event) -> Iterator[tuple[str, str, str]]:
@@ -67,8 +63,12 @@ def _used_twice(context: Context, event: Event) -> Iterator[tuple[str, str, str]
 
 
 def _out_of_order(context: Context, event: Event) -> Iterator[tuple[str, str, str]]:
-    for parent in event["prev"]:
-        found = context.state.event_of_hash(parent)
-        if found and found["ledger"] == event["ledger"] and found["event_id"] >= event["event_id"]:
-            message = f"event {event['event_id']} does not sort after {found['event_id']}, which it builds on"
-            yield "order", message, "find in git who wrote it: no program of ours does"
+    rows = context.state.connection.execute(
+        "SELECT parent.event_id FROM events e JOIN event_parents p ON p.child = e.number"
+        " JOIN events parent ON parent.hash = p.parent AND parent.ledger = e.ledger"
+        " WHERE e.hash = ? AND parent.event_id >= e.event_id ORDER BY parent.event_id",
+        (bytes.fromhex(event["hash"]),),
+    )
+    for (parent,) in rows:
+        message = f"event {event['event_id']} does not sort after {parent}, which it builds on"
+        yield "order", message, "find in git who wrote it: no program of ours does"

@@ -11,16 +11,38 @@ from collections.abc import Iterator
 from decapod_py.gates.context import Context
 from decapod_py.gates.finding import Finding
 from decapod_py.views import pages
+from decapod_py.views.pages import Page
+
+_FOLDER = ".decapod/knowledge/"
 
 
 def check(context: Context) -> Iterator[Finding]:
-    connection = context.state.connection
-    for page in pages.unlike_the_fold(connection, context.workspace.pages(connection)):
-        file = f".decapod/knowledge/{page.path}"
-        if page.state != "unknown" and context.concerns(file) and _under_review(context, file, page.entry_id):
+    for page in _staged_pages(context) if context.staged else _pages(context):
+        if page.state != "unknown":
+            file = _FOLDER + page.path
             message, fix = pages.SAID[page.state]
             yield context.finding(f"markdown-{page.state}", message, fix, entry=page.entry_id or None, file=file)
 
 
-def _under_review(context: Context, file: str, entry_id: str) -> bool:
-    return context.change is None or file in context.change.paths or entry_id in context.change.entry_ids
+def _pages(context: Context) -> Iterator[Page]:
+    connection = context.state.connection
+    for page in pages.unlike_the_fold(connection, context.workspace.pages(connection)):
+        if (
+            context.change is None
+            or _FOLDER + page.path in context.change.paths
+            or page.entry_id in context.change.entry_ids
+        ):
+            yield page
+
+
+def _staged_pages(context: Context) -> Iterator[Page]:
+    """Of the files that the commit brings, and those of entries it acts on; as git has them, not the working tree."""
+    assert context.change
+    brought = {path.removeprefix(_FOLDER) for path in context.change.paths if path.startswith(_FOLDER)}
+    entries = {entry.path: entry for named in context.change.entry_ids if (entry := context.state.entry(named))}
+    for path in brought:
+        entries.update((entry.path, entry) for entry in context.state.entries("path = ?", (path,)))
+    for path in sorted(entries.keys() | {path for path in brought if path.endswith(".md")}):
+        page = pages.page_of(context.state, path, entries.get(path), context.tree.read(_FOLDER + path).data)
+        if page.state != "same":
+            yield page

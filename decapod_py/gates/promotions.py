@@ -2,8 +2,9 @@
 
 The promotion must exist, be approved and not revoked, be bound to the text that the rule carries, serve one rule only,
 and name evidence that resolves. Once [promotion] approvers are set, a name on a command line is not enough: the commit
-that brought the approval must be by one of them, as its author or its signature shows. With --base the approvers of the
-base count: a branch cannot appoint its own.
+that brought the approval must be by one of them, as its author or its good signature shows, and not by the one who
+proposed it. Merging or packing brings nothing; squashing does, so let an approver squash. With --base the approvers of
+the base count: a branch cannot appoint its own. An author is what a commit says of itself: protect the branch, or sign.
 """
 
 from __future__ import annotations
@@ -13,37 +14,42 @@ from collections.abc import Iterator
 from decapod_py.domain.authored import authored_of
 from decapod_py.domain.entry import Entry
 from decapod_py.domain.fold import Promotion
+from decapod_py.domain.policy import Policy
+from decapod_py.domain.text import same_name
 from decapod_py.foundation.errors import DecapodError
 from decapod_py.gates.context import Context
 from decapod_py.gates.finding import Finding
 from decapod_py.views import firewall
 from decapod_py.views.anchoring import Resolver
-from decapod_py.views.approvals import Approvals
+from decapod_py.views.approvals import Approvals, Bringer
+from decapod_py.views.change import Change
 
 Told = Iterator[tuple[str, str, str]]  # code, message, fix
 
 
 def check(context: Context) -> Iterator[Finding]:
     resolver = Resolver(context.workspace.root, context.workspace.repository)
-    approvals = Approvals(context.state, context.workspace.root, context.workspace.repository)
-    approvers = context.approvers()
+    approvals = Approvals(
+        context.state, context.workspace.root, context.workspace.repository, staged=context.staged is not None
+    )
     for rule in context.state.entries("status = 'active' AND lower(substr(id, 1, 11)) = 'procedural/'"):
-        if context.change is not None and not _concerned(context, rule):
+        promotion = context.state.promotion(rule.provenance.removeprefix("event:"))
+        if context.change is not None and not _is_concerned(context.change, rule, promotion):
             continue
         told = [*_of_a_rule(context, rule)]
-        promotion = context.state.promotion(rule.provenance.removeprefix("event:"))
         if promotion:
             told += _evidence(context, resolver, rule, promotion)
-            told += _approval(approvals, approvers, rule, promotion) if approvers else ()
+            told += _approval(context.policy, approvals, rule, promotion) if context.policy.approvers else ()
         for code, message, fix in told:
             yield context.finding(code, message, fix, entry=rule.id, file=f".decapod/knowledge/{rule.path}")
 
 
-def _concerned(context: Context, rule: Entry) -> bool:
-    """Whether a change acts on a rule, or on the promotion it rests on."""
-    assert context.change
-    subjects = context.change.subjects
-    return f"e:{rule.id}" in subjects or f"p:{rule.provenance.removeprefix('event:')}" in subjects
+def _is_concerned(change: Change, rule: Entry, promotion: Promotion | None) -> bool:
+    """Whether a change acts on a rule, on the promotion it rests on, or on its evidence."""
+    if f"e:{rule.id}" in change.subjects or f"p:{rule.provenance.removeprefix('event:')}" in change.subjects:
+        return True
+    evidence = promotion.evidence_refs if promotion else ()
+    return any(reference.removeprefix("file:").partition("#")[0] in change.paths for reference in evidence)
 
 
 def _of_a_rule(context: Context, rule: Entry) -> Told:
@@ -73,11 +79,36 @@ def _evidence(context: Context, resolver: Resolver, rule: Entry, promotion: Prom
             yield "evidence-missing", message, f"promote {rule.id} anew with evidence that is there"
 
 
-def _approval(approvals: Approvals, approvers: tuple[str, ...], rule: Entry, promotion: Promotion) -> Told:
-    shown = approvals.brought_by(promotion.id)
-    if not shown:
+def _approval(policy: Policy, approvals: Approvals, rule: Entry, promotion: Promotion) -> Told:
+    brought = approvals.brought_by(promotion.id)
+    approvers = [names for one in brought if (names := _approver(policy, approvals, one))]
+    if approvers and not policy.self_approval and all(_is_by(promotion.actor, names) for names in approvers):
+        message = f"the approval of {rule.id} was brought by {promotion.actor}, who proposed it"
+        yield "self-approval", message, "have another approver approve it, in a commit of their own"
+    elif not approvers and approvals.is_out_of_sight(promotion.id):
+        message = f"the history here is too shallow to show who approved {rule.id}"
+        yield "approval-unseen", message, "fetch the whole history; with actions/checkout: fetch-depth: 0"
+    elif not brought:
         message = f"the approval of {rule.id} is not committed, so nothing shows who gave it"
         yield "approval-uncommitted", message, "have an approver commit it"
-    elif {name.casefold() for name in shown}.isdisjoint(known.casefold() for known in approvers):
-        message = f"the approval of {rule.id} was brought by {shown[0]} <{shown[1]}>, who is none of the approvers"
+    elif not approvers:
+        message = f"the approval of {rule.id} was brought by {brought[0]}, who is none of the approvers"
         yield "approver-unknown", message, "have one of [promotion] approvers approve it, in a commit of their own"
+
+
+def _approver(policy: Policy, approvals: Approvals, bringer: Bringer) -> tuple[str, ...]:
+    """The names of the approver who brought it, as the author shows or else the signature, which takes a process."""
+    author = (bringer.name, bringer.address)
+    if _is_known(policy, author):
+        return author
+    signer = approvals.signer(bringer)
+    return signer if _is_known(policy, signer) else ()
+
+
+def _is_known(policy: Policy, names: tuple[str, ...]) -> bool:
+    known = {name.casefold() for name in policy.approvers}
+    return not known.isdisjoint(name.casefold() for name in names)
+
+
+def _is_by(proposer: str, names: tuple[str, ...]) -> bool:
+    return any(same_name(proposer, name) for name in names)

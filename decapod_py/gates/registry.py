@@ -52,7 +52,8 @@ def run(context: Context, gate: str, level: str) -> Outcome:
     if level == "off":
         return Outcome(gate, level, "off", [])
     try:
-        found = [finding._replace(gate=gate, level=level) for finding in module_of(gate).check(context)]
+        reported = [finding._replace(gate=gate, level=level) for finding in module_of(gate).check(context)]
+        found = [finding for finding in reported if context.concerns(finding)]
     except Skipped as reason:
         return Outcome(gate, level, "skipped", [], str(reason))
     except DecapodError as problem:

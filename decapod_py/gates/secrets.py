@@ -13,7 +13,6 @@ from decapod_py.domain.event import Event
 from decapod_py.domain.secrets import find_secrets
 from decapod_py.gates.context import Context
 from decapod_py.gates.finding import Finding
-from decapod_py.views.change import LEDGERS
 
 _WRITTEN = ("provenance", "tags", "evidence_refs", "merge_key", "claim_id", "scope")  # besides the text
 
@@ -26,13 +25,13 @@ def check(context: Context) -> Iterator[Finding]:
             continue
         named = event.get("entry_id")
         for secret in find_secrets("\n".join(_texts(event)), allowed):
-            yield context.finding(
+            yield context.finding_at(
+                segment,
+                offset,
                 "secret",
                 f"event {event['event_id']} holds what looks like a secret: {secret.kind} ({secret.shown})",
                 f"make it void where it is used, then decapod ledger redact {event['event_id']} --reason WHY",
                 entry=named if isinstance(named, str) else None,
-                file=f"{LEDGERS}/{segment}",
-                line=context.line_of(segment, offset),
             )
 
 

@@ -26,6 +26,7 @@ MODULES = (
     "validate",
     "review",
     "repair",
+    "sync",
     "knowledge.add",
     "knowledge.search",
     "knowledge.reading",
@@ -40,7 +41,7 @@ MODULES = (
     "hooks",
     "connect",
 )
-TOP_LEVEL = frozenset({"setup", "status", "why", "scan", "validate", "review", "repair", "trust", "connect"})
+TOP_LEVEL = frozenset({"setup", "status", "why", "scan", "validate", "review", "sync", "repair", "trust", "connect"})
 
 _ATTEMPTS = 3
 

@@ -18,8 +18,8 @@ from decapod_py.operations.problems import (
     redaction_problems,
     state_problems,
 )
-from decapod_py.storage import database, git, kept, segments
-from decapod_py.views import pages, projection, search
+from decapod_py.storage import git, kept, segments
+from decapod_py.views import pages, projection
 from decapod_py.views.state import State
 from decapod_py.workspace import FOLDER
 

@@ -268,7 +268,9 @@ class Validate(Request):
     base: Annotated[
         str | None, Cli(metavar="REF"), Field(description="Only what this branch changes since it left REF")
     ] = None
-    gates: Annotated[list[str], Cli(option="--gate", metavar="GATE"), Field(description="Only this gate; repeatable")] = []
+    gates: Annotated[
+        list[str], Cli(option="--gate", metavar="GATE"), Field(description="Only this gate; repeatable")
+    ] = []
     path: Annotated[str | None, Cli(metavar="GLOB"), Field(description="Only findings about such files")] = None
     format: Annotated[
         Literal["text", "json", "sarif", "github"],
@@ -317,6 +319,14 @@ class Settle(Request):
     keep: Annotated[str, Cli(metavar="VERSION|ID"), Field(description="The version, or for a key the entry, to keep")]
     scope: Annotated[str | None, Field(description="Scope of the merge key (default: root)")] = None
     reason: Annotated[str | None, Field(description="Why")] = None
+    actor: Actor = None
+
+
+class Sync(Request):
+    dry_run: Annotated[bool, Field(description="Say what would be taken in and write nothing")] = False
+    allow_deletions: Annotated[
+        bool, PeopleOnly(), Field(description="Deprecate the entries of many files that are gone at once")
+    ] = False
     actor: Actor = None
 
 

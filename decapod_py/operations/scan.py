@@ -42,7 +42,7 @@ def _scan(workspace: Workspace, repository: git.Repository, request: Scan) -> Sc
     found = scanning.scan(repository, workspace.progress)
     findings = found.findings
     if base:
-        branch = scanning.change_since(repository.worktree, base)
+        branch = scanning.branch_since(repository.worktree, base)
         findings = [finding for finding in findings if branch.made(finding)]
     return {
         "root": repository.worktree,

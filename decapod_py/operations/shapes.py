@@ -231,6 +231,44 @@ class Reviewed(TypedDict):
     report: NotRequired[str]
 
 
+class FileProblem(TypedDict):
+    """A file that was not taken in, and why."""
+
+    file: str
+    line: int | None
+    code: str
+    message: str
+
+
+class AddedFile(TypedDict):
+    id: str
+    path: str
+    filled: list[str]
+
+
+class MovedFile(TypedDict):
+    id: str
+    path: str
+    was: str
+
+
+class RestoredFile(TypedDict):
+    id: str
+    path: str
+    fields: list[str]
+
+
+class Synced(TypedDict):
+    ok: bool
+    dry_run: bool
+    edited: list[str]
+    moved: list[MovedFile]
+    added: list[AddedFile]
+    deprecated: list[str]
+    restored: list[RestoredFile]
+    problems: list[FileProblem]
+
+
 class Decayed(TypedDict):
     as_of: str
     policy: str

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from decapod_py import __version__
 from decapod_py.domain.policy import GATE_LEVELS
 from decapod_py.foundation.errors import Misused, Refused
-from decapod_py.foundation.files import write_whole
+from decapod_py.foundation.files import read_bytes, write_whole
 from decapod_py.gates import baseline, registry
 from decapod_py.gates.context import Context
 from decapod_py.operations.catalogue import operation
 from decapod_py.storage import git
-from decapod_py.views.change import EMPTY_TREE, Change, Staged, change_since, merge_base
+from decapod_py.views.change import Change, Staged, change_since, merge_base
 from decapod_py.workspace import make_local
 
 if TYPE_CHECKING:
@@ -37,17 +37,28 @@ def validate(workspace: Workspace, request: Validate) -> Validated:
         return _explained(request.explain)
     if request.staged and request.base is not None:
         raise Misused("two-changes", "--staged and --base are two different changes", "leave one of them out")
-    state = workspace.inspected()
     staged = _staged(workspace) if request.staged else None
+    state = workspace.staged_state(staged.index_file) if staged else workspace.inspected()
     change = _change(workspace, state, request.base, staged)
     context = Context(workspace, state, change=change, path=request.path, staged=staged, run_proofs=request.run_proofs)
     outcomes = _run(context, request.gates)
     if request.write_baseline:
         _write_baseline(workspace, [finding for outcome in outcomes for finding in outcome.findings])
-    result = _result(workspace, outcomes, change, request.strict)
+    found = [finding for outcome in outcomes for finding in outcome.findings]
+    new, known = baseline.split(found, baseline.read(_baseline(context)))
+    result = _result(outcomes, new, len(known), change, request.strict)
     if request.format != "text":
-        result["report"] = _report(request.format, outcomes, result)
+        result["report"] = _report(request.format, outcomes, new, result)
     return result
+
+
+def _baseline(context: Context) -> bytes | None:
+    """A branch does not say for itself what is known: with --base the baseline of the base counts."""
+    if context.staged:
+        return context.tree.read(baseline.FILE).data
+    if context.change:
+        return context.workspace.file_at(context.change.base, baseline.FILE)
+    return read_bytes(os.path.join(context.workspace.root, baseline.FILE))
 
 
 def _staged(workspace: Workspace) -> Staged:
@@ -64,7 +75,7 @@ def _change(workspace: Workspace, state: State, base: str | None, staged: Staged
     if workspace.repository is None:
         raise Misused("no-git", "there is no git here, and so nothing to compare with", "leave --base out")
     if staged is not None:
-        commit = git.head_commit(workspace.repository) or EMPTY_TREE
+        commit = git.head_commit(workspace.repository) or git.EMPTY_TREE
     else:
         assert base is not None
         commit = merge_base(workspace.root, workspace.repository, base)
@@ -91,9 +102,7 @@ def _readable(context: Context) -> bool:
     return registry.run(context, "format", "fail").state == "passed"
 
 
-def _result(workspace: Workspace, outcomes: list[Outcome], change: Change | None, strict: bool) -> Validated:
-    found = [finding for outcome in outcomes for finding in outcome.findings]
-    new, known = baseline.split(found, baseline.read(workspace.root))
+def _result(outcomes: list[Outcome], new: list[Finding], known: int, change: Change | None, strict: bool) -> Validated:
     failing = [finding for finding in new if strict or finding.level == "fail"]
     return {
         "ok": not failing,
@@ -102,7 +111,7 @@ def _result(workspace: Workspace, outcomes: list[Outcome], change: Change | None
         "gates": [_gate(outcome, new) for outcome in outcomes],
         "findings": [_finding(finding) for finding in new],
         "failing": len(failing),
-        "known": len(known),
+        "known": known,
     }
 
 
@@ -132,11 +141,9 @@ def _finding(finding: Finding) -> FindingShape:
     }
 
 
-def _report(form: str, outcomes: list[Outcome], result: Validated) -> str:
+def _report(form: str, outcomes: list[Outcome], findings: list[Finding], result: Validated) -> str:
     from decapod_py.gates import reports
 
-    shown = {finding["fingerprint"] for finding in result["findings"]}
-    findings = [one for outcome in outcomes for one in outcome.findings if one.fingerprint() in shown]
     asides = [
         reports.Aside("fail" if outcome.state == "broken" else "warn", f"gate {outcome.gate}: {outcome.reason}")
         for outcome in outcomes

@@ -14,7 +14,7 @@ from zlib import crc32
 
 from decapod_py.foundation.faults import step
 
-PROJECTION = 3  # raise it when the same events fold to other rows
+PROJECTION = 9  # raise it when the same events fold to other rows
 _WAIT = 30_000  # milliseconds, for whoever writes
 _WAIT_FOR_READERS = 5_000
 _DDL_FILE = os.path.join(os.path.dirname(__file__), "schema.sql")

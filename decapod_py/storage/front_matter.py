@@ -31,8 +31,11 @@ class Damaged(Exception):
         self.line = line
 
 
-def render(fields: Iterable[tuple[str, Value]], body: str) -> bytes:
-    """The bytes of a file. Equal fields and bodies give equal bytes; keys are plain words."""
+def render(fields: Iterable[tuple[str, Value]], body: str, extra: str = "") -> bytes:
+    """The bytes of a file. Equal fields and bodies give equal bytes; keys are plain words.
+
+    `extra` is front matter that somebody wrote, as `unknown_lines` found it.
+    """
     lines = [_FENCE]
     for name, value in fields:
         if not isinstance(value, list):
@@ -42,6 +45,8 @@ def render(fields: Iterable[tuple[str, Value]], body: str) -> bytes:
             lines += [f"  - {_scalar(item)}" for item in value]
         else:
             lines.append(f"{name}: []")
+    if extra and not any(line.startswith(_FENCE) for line in extra.split("\n")):
+        lines.append(extra)
     lines.append(_FENCE)
     body = tidy(body)
     if body:
@@ -99,6 +104,28 @@ def parse(data: bytes, *, markers_are_text: bool = False) -> tuple[Fields, str]:
         return {}, tidy(text)
     header, body = _split(text)
     return _fields_of(header), tidy(body)
+
+
+def unknown_lines(data: bytes, known: Iterable[str], *, markers_are_text: bool = False) -> str:
+    """The lines of the front matter that belong to other keys than these, as they are written."""
+    text = _decoded(data)
+    if not markers_are_text:
+        _refuse_markers(text)
+    if not _opens(text):
+        return ""
+    kept: list[str] = []
+    ours = set(known)
+    keeping = True
+    for line in _split(text)[0].split("\n"):
+        key = _TOP_LEVEL_KEY.match(line)
+        if key:
+            keeping = key[1].strip("\"'") not in ours
+        if keeping and (line.strip() or kept):
+            kept.append(line.rstrip())
+    return "\n".join(kept).rstrip("\n")
+
+
+_TOP_LEVEL_KEY = re.compile(r"([^\s#\-\[{][^:]*?)\s*:(?:\s|$)")
 
 
 def _decoded(data: bytes) -> str:

@@ -91,6 +91,7 @@ def _packed_refs(repository: Repository) -> dict[str, str]:
     return {pair[1]: pair[0] for pair in pairs if len(pair) == 2}
 
 
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # what a first commit is compared with
 _DEFAULT_NAMES = ("main", "master", "trunk", "develop")
 
 

@@ -6,6 +6,7 @@ CREATE TABLE citation_checks (
 	path VARCHAR,
 	first INTEGER,
 	last INTEGER,
+	name VARCHAR,
 	PRIMARY KEY (anchor)
 )
  WITHOUT ROWID;
@@ -42,6 +43,10 @@ CREATE TABLE entries (
 	path VARCHAR NOT NULL,
 	anchors VARCHAR NOT NULL,
 	reaffirmed INTEGER,
+	aliases VARCHAR NOT NULL,
+	source VARCHAR,
+	extra VARCHAR NOT NULL,
+	filed BOOLEAN NOT NULL,
 	digest BLOB NOT NULL,
 	content VARCHAR NOT NULL,
 	PRIMARY KEY (number),

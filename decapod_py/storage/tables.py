@@ -129,6 +129,10 @@ class EntryRow(SQLModel, table=True):
     path: str = Field(index=True)
     anchors: str
     reaffirmed: int | None
+    aliases: str
+    source: str | None
+    extra: str
+    filed: bool
     digest: bytes = Field(sa_type=LargeBinary)
     content: str  # last: what is short is read without the pages of what is long
 

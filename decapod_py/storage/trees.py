@@ -11,6 +11,7 @@ from decapod_py.storage import git
 if TYPE_CHECKING:
     from subprocess import Popen
 
+
 class File(NamedTuple):
     """What stands at a path: bytes, or the reason why there are none."""
 
@@ -32,6 +33,7 @@ class Tree(Protocol):
 
 
 _SETTLED_AFTER = 2_000_000_000  # ns; the coarsest clock of a file system that is in use
+_GIT = ".git"  # what git keeps there, credentials perhaps, is nobody's source
 
 
 class WorkingTree:
@@ -41,23 +43,27 @@ class WorkingTree:
         self._root = os.path.realpath(root)
 
     def stamp(self, path: str) -> str:
-        try:
-            found = os.stat(os.path.join(self._root, path))
-        except (OSError, ValueError):
+        found = self._stat(path)
+        if found is None or not S_ISREG(found.st_mode):
             return ""
-        return f"{found.st_ino}.{found.st_mtime_ns}.{found.st_size}" if S_ISREG(found.st_mode) else ""
+        # The time of the last change, too: nobody can set it back, as `cp -p` and `touch` do with the other one.
+        return f"{found.st_ino}.{found.st_mtime_ns}.{found.st_ctime_ns}.{found.st_size}"
 
     def settled(self, path: str, now_ns: int) -> bool:
+        found = self._stat(path)
+        return found is not None and now_ns - max(found.st_mtime_ns, found.st_ctime_ns) > _SETTLED_AFTER
+
+    def _stat(self, path: str) -> os.stat_result | None:
         try:
-            return now_ns - os.stat(os.path.join(self._root, path)).st_mtime_ns > _SETTLED_AFTER
+            return os.stat(os.path.join(self._root, path))
         except (OSError, ValueError):
-            return False
+            return None
 
     def read(self, path: str) -> File:
         full = os.path.join(self._root, path)
         try:
             real = os.path.realpath(full, strict=True)
-            if not real.startswith(self._root + os.sep):
+            if not real.startswith(self._root + os.sep) or _GIT in real[len(self._root) :].split(os.sep):
                 return File(None, "outside")
             handle = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError):
@@ -90,7 +96,7 @@ class SparseTree(WorkingTree):
         return super().stamp(path) or (self._staged.stamp(path) if path in self._hidden else "")
 
     def settled(self, path: str, now_ns: int) -> bool:
-        return path in self._hidden or super().settled(path, now_ns)
+        return super().settled(path, now_ns) or (path in self._hidden and not super().stamp(path))
 
     def read(self, path: str) -> File:
         found = super().read(path)
@@ -162,8 +168,10 @@ class Objects:
 
     def read(self, name: str) -> bytes | None:
         """The content of a blob; nothing where this repository does not have it."""
+        if "\n" in name:
+            return None  # two questions would get two answers
         asks, answers = self._pipes()
-        asks.write(f"{name}\n".encode())
+        asks.write(f"{name}\n".encode("utf-8", "surrogateescape"))
         asks.flush()
         header = answers.readline().split()
         if len(header) != 3:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from hashlib import sha1
+from hashlib import sha1, sha256
 
 from decapod_py.domain.anchors import (
     LARGEST_TEXT,
@@ -21,7 +21,7 @@ from decapod_py.domain.provenance import FileCitation, parse_file_citation
 from decapod_py.domain.text import visible
 from decapod_py.foundation.errors import Refused
 from decapod_py.storage import git
-from decapod_py.storage.trees import WorkingTree
+from decapod_py.storage.trees import working_tree
 
 _MOST_NAMES = 50_000  # files looked through for a name that is close
 
@@ -32,7 +32,7 @@ class Resolver:
     def __init__(self, root: str, repository: git.Repository | None) -> None:
         self._root = root
         self._repository = repository
-        self._tree = WorkingTree(root)
+        self._tree = working_tree(root, repository)
         self._head = git.head_commit(repository)
 
     def anchored(self, provenance: str) -> Citation:
@@ -43,33 +43,53 @@ class Resolver:
             return Citation(self._whole_commit(provenance), None, None)
         return Citation(provenance, None, None)
 
+    def anchored_at(self, place: FileCitation) -> Citation:
+        """A citation anchored where it was found: its lines are known, even where its name cannot be looked up."""
+        return self._anchored_file(place)
+
     def _anchored_file(self, citation: FileCitation) -> Citation:
         found = self._tree.read(citation.path)
         if found.data is None:
             raise self._unresolved(citation, found.obstacle or "missing")
         text = None if len(found.data) > LARGEST_TEXT else decoded(found.data)
-        blob = blob_name(found.data, text)
         if text is None:
-            if citation.first is not None or citation.name is not None:
-                raise Refused("not-text", f"{citation} names a place in a binary file", "cite the whole file")
-            anchor = Anchor(citation.path, None, None, None, blob, self._head, digest_of_bytes(found.data), 0)
-            return Citation(str(citation), anchor, None)
+            return self._anchored_bytes(citation, found.data)
         lines = split_lines(text)
         first, last = self._range(citation, text, lines)
+        said = "\n".join(lines[first - 1 : last])
+        whole = citation.first is None and citation.name is None
         anchor = Anchor(
             citation.path,
-            None if citation.first is None and citation.name is None else first,
-            None if citation.first is None and citation.name is None else last,
+            None if whole else first,
+            None if whole else last,
             citation.name,
-            blob,
+            self._blob(citation.path, found.data),
             self._head,
-            digest_of("\n".join(lines[first - 1 : last])),
-            len(comparable("\n".join(lines[first - 1 : last]))),
+            digest_of(said),
+            len(comparable(said)),
         )
         return Citation(str(citation), anchor, _clean(cited_text(lines, first, last)))
 
+    def _anchored_bytes(self, citation: FileCitation, data: bytes) -> Citation:
+        if citation.first is not None or citation.name is not None:
+            raise Refused("not-text", f"{citation} names a place in a binary file", "cite the whole file")
+        blob = self._blob(citation.path, data)
+        return Citation(
+            str(citation), Anchor(citation.path, None, None, None, blob, self._head, digest_of_bytes(data), 0), None
+        )
+
+    def _blob(self, path: str, data: bytes) -> str:
+        """The name git gives this content. Where it may store other line ends than the checkout has, it is asked."""
+        if b"\r\n" in data and self._repository is not None:
+            try:
+                return git.ask(self._root, "hash-object", f"--path={path}", "--", path).strip()
+            except git.GitFailed:
+                pass  # it is in a submodule, say
+        sha = sha256 if self._head and len(self._head) == 64 else sha1
+        return sha(b"blob %d\0%s" % (len(data), data), usedforsecurity=False).hexdigest()
+
     def _range(self, citation: FileCitation, text: str, lines: list[str]) -> tuple[int, int]:
-        if citation.name is not None:
+        if citation.name is not None and citation.first is None:
             return self._named_lines(citation, text)
         if citation.first is None or citation.last is None:
             return 1, len(lines)
@@ -150,13 +170,6 @@ def unreachable(root: str, commits: list[str]) -> set[str]:
     listed = "\n".join(commits) + "\n"
     found = git.ask(root, "rev-list", "--ignore-missing", "--stdin", "--not", "--all", stdin=listed)
     return set(found.split()) & set(commits)
-
-
-def blob_name(data: bytes, text: str | None) -> str:
-    """The name git gives this content; a text has line feeds there, whatever the checkout made of them."""
-    if text is not None and b"\r\n" in data:
-        data = data.replace(b"\r\n", b"\n")
-    return sha1(b"blob %d\0%s" % (len(data), data), usedforsecurity=False).hexdigest()
 
 
 def _clean(cited: Cited) -> Cited:

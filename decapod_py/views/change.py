@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,13 +9,14 @@ from decapod_py.domain.event import Event
 from decapod_py.domain.text import has_control_characters
 from decapod_py.foundation.errors import Misused
 from decapod_py.storage import git, segments
-from decapod_py.storage.trees import GitTree, Objects, commit_tree, staged_tree
+from decapod_py.storage.trees import Objects, commit_tree
+from decapod_py.views.projection import subjects_of
+from decapod_py.views.state import Placed
 
 if TYPE_CHECKING:
     from decapod_py.views.state import State
 
 LEDGERS = ".decapod/ledgers"
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # what a first commit is compared with
 
 
 def commit_named(root: str, repository: git.Repository | None, ref: str) -> str:
@@ -62,8 +62,9 @@ def touched_since(root: str, repository: git.Repository | None, ref: str) -> set
 
 def touched(root: str, repository: git.Repository, commit: str, staged: Staged | None = None) -> set[str]:
     prefix = git.prefix_of(repository, root)
-    question = ["diff", *(["--cached"] if staged else []), "--name-only", "--no-renames", "--no-ext-diff", "-z", commit]
-    listed = git.ask(root, *question, index=staged.index_file if staged else None).split("\0")
+    cached, index = (["--cached"], staged.index_file) if staged else ([], None)
+    question = ["diff", *cached, "--name-only", "--no-renames", "--no-ext-diff", "--no-relative", "-z", commit, "--"]
+    listed = git.ask(root, *question, index=index).split("\0")
     if not staged:
         new = git.ask(root, "ls-files", "--others", "--exclude-standard", "-z").split("\0")
         listed += [prefix + path for path in new if path]
@@ -77,7 +78,7 @@ class Staged(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """An event that the base has and the tree under review has not."""
+    """An event that the base has and the tree under review has not, and where it was."""
 
     event: Event
     file: str
@@ -89,70 +90,96 @@ class Change(NamedTuple):
 
     base: str
     paths: set[str]  # that differ, seen from the top of the workspace
-    hashes: set[str]  # of the events that the base does not have
-    numbers: set[int]  # the same events, as the database counts them
-    subjects: set[str]  # what those events act on, as the database names it
+    lines: SegmentLines  # of each segment that differs, as it is now
+    brought: list[Placed]  # the events that the base does not have
+    hashes: set[str]  # of those
+    subjects: set[str]  # what they act on, as the database names it
     lost: list[Lost]
-    altered: list[str]  # segments of the base that are here with other bytes
-    bad_lines: list[tuple[str, int, str, str]]  # of what is staged: file, line, code, message
+    altered: list[str]  # files of segments that lost no event and still hold other lines than in the base
 
     @property
     def entry_ids(self) -> list[str]:
         return sorted(subject[2:] for subject in self.subjects if subject.startswith("e:"))
 
 
+SegmentLines = dict[str, list[segments.Line]]
+
+
 def change_since(
     state: State, root: str, repository: git.Repository, base: str, staged: Staged | None = None
 ) -> Change:
-    """Costs grow with the change: only segments that differ from the base are read."""
+    """Costs grow with the change: only segments that differ from the base are read.
+
+    Of what is staged, `state` is that of the staged ledgers.
+    """
     paths = touched(root, repository, base, staged)
-    differing = sorted(path for path in paths if _is_segment(path))
-    prefix = git.prefix_of(repository, root)
+    then, now = _differing_segments(state, root, repository, base, paths)
+    placed = {
+        line.event["hash"]: Placed(line.event, segment, line.offset)
+        for segment, lines in now.items()
+        for line in lines
+        if line.event
+    }
+    had = {line.event["hash"] for lines in then.values() for line in lines if line.event}
+    elsewhere = _in_other_segments(state, placed.keys() | had, then.keys() | now.keys())
+    brought = [found for identity, found in placed.items() if identity not in had and identity not in elsewhere]
+    lost = [
+        Lost(line.event, file_of(segment), line.number)
+        for segment, lines in then.items()
+        for line in lines
+        if line.event and line.event["hash"] not in placed and line.event["hash"] not in elsewhere
+    ]
+    return Change(
+        base,
+        paths,
+        now,
+        brought,
+        {found.event["hash"] for found in brought},
+        {subject for found in brought for subject in subjects_of(found.event)},
+        lost,
+        _altered(then, now, lost),
+    )
+
+
+def file_of(segment: str) -> str:
+    """A segment as seen from the top of the workspace."""
+    return f"{LEDGERS}/{segment}"
+
+
+def _differing_segments(
+    state: State, root: str, repository: git.Repository, base: str, paths: set[str]
+) -> tuple[SegmentLines, SegmentLines]:
+    """The segments that are not the same in the base and here, as they were and as they are."""
+    touched_here = {path.removeprefix(LEDGERS + "/") for path in paths if path.startswith(LEDGERS + "/")}
+    here = {row[0] for row in state.connection.execute("SELECT path FROM segments")}
     objects = Objects(repository.worktree)
     try:
-        before = commit_tree(repository, base, objects, prefix, *differing) if differing else None
-        then = _lines(before, differing) if before else []
-        bad: list[tuple[str, int, str, str]] = []
-        lines: list[tuple[str, segments.Line]] = []
-        if staged:
-            lines = _lines(staged_tree(repository, objects, prefix, staged.index_file), differing) if differing else []
-            bad = [(path, line.number, line.problem.code, line.problem.message) for path, line in lines if line.problem]
-            here = {line.event["hash"] for _, line in lines if line.event}
-        else:
-            here = _hashes_in(state, differing)
+        tree = commit_tree(repository, base, objects, git.prefix_of(repository, root), LEDGERS)
+        there = {path.removeprefix(LEDGERS + "/") for path in tree.paths()}
+        there = {segment for segment in there if segments.is_segment(segment)}
+        then = {
+            segment: list(segments.lines_of(segment, BytesIO(tree.read(file_of(segment)).data or b"")))
+            for segment in sorted(there & touched_here)
+        }
     finally:
         objects.close()
-    had = {line.event["hash"] for _, line in then if line.event}
-    elsewhere = _hashes_outside(state, here | had, differing)
-    new = here - had - elsewhere
-    numbers = _numbers(state, new)
-    lost = [
-        Lost(line.event, path, line.number)
-        for path, line in then
-        if line.event and line.event["hash"] not in here | elsewhere
+    # What the base has not is new, also where git was told to ignore it.
+    differing = here & touched_here | here - there
+    return then, {segment: list(segments.read(state.ledgers, segment)) for segment in sorted(differing)}
+
+
+def _altered(then: SegmentLines, now: SegmentLines, lost: list[Lost]) -> list[str]:
+    """One that lost texts holds the same events, one that is gone was packed; a lost event is told by itself."""
+    told = {one.file for one in lost}
+    return [
+        file_of(segment)
+        for segment in sorted(then.keys() & now.keys())
+        if file_of(segment) not in told and _identities(then[segment]) != _identities(now[segment])
     ]
-    altered = _altered(root, then, lines if staged else None)
-    return Change(base, paths, new, numbers, _subjects_of(state, numbers), lost, altered, bad)
 
 
-def _altered(
-    root: str, then: list[tuple[str, segments.Line]], staged: list[tuple[str, segments.Line]] | None
-) -> list[str]:
-    """Segments of the base that hold other events now; one that lost texts holds the same, one that is gone none."""
-    found = []
-    for path in sorted({path for path, _ in then}):
-        before = [line.event and line.event["hash"] for named, line in then if named == path]
-        if staged is not None:
-            after = [line.event and line.event["hash"] for named, line in staged if named == path]
-        elif os.path.exists(os.path.join(root, path)):
-            folder, _, segment = path.partition(LEDGERS + "/")
-            read = segments.read(os.path.join(root, folder, LEDGERS), segment)
-            after = [line.event and line.event["hash"] for line in read]
-        else:
-            continue
-        if after and before != after:
-            found.append(path)
-    return found
+def _identities(lines: list[segments.Line]) -> list[str | None]:
+    return [line.event["hash"] if line.event else None for line in lines]
 
 
 def entries_citing(state: State, paths: set[str]) -> list[str]:
@@ -168,32 +195,8 @@ def entries_citing(state: State, paths: set[str]) -> list[str]:
     return sorted(found)
 
 
-def _is_segment(path: str) -> bool:
-    return path.startswith(LEDGERS + "/") and segments.is_segment(path.removeprefix(LEDGERS + "/"))
-
-
-def _lines(tree: GitTree, paths: list[str]) -> list[tuple[str, segments.Line]]:
-    found = []
-    for path in paths:
-        data = tree.read(path).data
-        for line in segments.lines_of(path.removeprefix(LEDGERS + "/"), BytesIO(data)) if data is not None else ():
-            found.append((path, line))
-    return found
-
-
-def _hashes_in(state: State, paths: list[str]) -> set[str]:
-    found: set[str] = set()
-    for path in paths:
-        segment = path.removeprefix(LEDGERS + "/")
-        for table in ("events", "event_copies"):
-            rows = state.connection.execute(f"SELECT hash FROM {table} WHERE segment = ?", (segment,))
-            found |= {row[0].hex() for row in rows}
-    return found
-
-
-def _hashes_outside(state: State, hashes: set[str], paths: list[str]) -> set[str]:
+def _in_other_segments(state: State, hashes: set[str], differing: set[str]) -> set[str]:
     """Those of these events that stand in a segment which is the same in the base."""
-    differing = {path.removeprefix(LEDGERS + "/") for path in paths}
     found = set()
     for identity in hashes:
         rows = state.connection.execute(
@@ -206,20 +209,9 @@ def _hashes_outside(state: State, hashes: set[str], paths: list[str]) -> set[str
     return found
 
 
-def _numbers(state: State, hashes: set[str]) -> set[int]:
-    found = set()
-    for identity in hashes:
-        row = state.connection.execute(
-            "SELECT number FROM events WHERE hash = ?", (bytes.fromhex(identity),)
-        ).fetchone()
-        if row:
-            found.add(row[0])
-    return found
-
-
-def _subjects_of(state: State, numbers: set[int]) -> set[str]:
-    query = "SELECT subject FROM event_subjects WHERE event = ?"
-    return {row[0] for number in numbers for row in state.connection.execute(query, (number,))}
+def empty_tree(root: str) -> str:
+    """What a first commit is compared with: another word in a repository with another hash."""
+    return git.ask(root, "hash-object", "-t", "tree", "--stdin", stdin="").strip()
 
 
 def events_at(root: str, repository: git.Repository, commit: str) -> dict[str, Event]:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from decapod_py.views.state import COLUMNS
+
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-# What must be the same in a database made anew. Row numbers and places in segments may differ.
+# What must be the same in a database made anew. Row numbers may differ, and which of an event's copies is shown.
 _COMPARED = {
-    "events": "SELECT lower(hex(hash)), event_id, ledger, type, recorded, is_head FROM events ORDER BY hash",
-    "entries": "SELECT id, lower(hex(digest)), title_key FROM entries ORDER BY id",
+    "events": "SELECT lower(hex(hash)), event_id, ledger, type, recorded, has_text, is_head FROM events ORDER BY hash",
+    "places of events": "SELECT lower(hex(hash)), segment, offset, length FROM events"
+    " WHERE hash NOT IN (SELECT hash FROM event_copies) ORDER BY hash",
+    "event_subjects": "SELECT lower(hex(e.hash)), s.subject FROM event_subjects s JOIN events e ON e.number = s.event"
+    " ORDER BY e.hash, s.subject",
+    "event_parents": "SELECT lower(hex(e.hash)), p.parent FROM event_parents p JOIN events e ON e.number = p.child"
+    " ORDER BY e.hash, p.parent",
+    "entries": f"SELECT {COLUMNS}, lower(hex(digest)), title_key FROM entries ORDER BY id",
     "cited_files": "SELECT e.id, c.path FROM cited_files c JOIN entries e ON e.number = c.number ORDER BY e.id, c.path",
     "redactions": "SELECT DISTINCT event_id FROM redactions ORDER BY event_id",
     "promotions": "SELECT * FROM promotions ORDER BY id",

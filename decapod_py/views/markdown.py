@@ -12,11 +12,11 @@ from typing import Any, Literal, NamedTuple
 from decapod_py.domain.entry import ROOT_SCOPE, Entry
 from decapod_py.domain.text import tidy
 from decapod_py.foundation.clock import format_time
-from decapod_py.storage.front_matter import Damaged, Value, conflict_sides, parse, render
+from decapod_py.storage.front_matter import Damaged, Value, conflict_sides, parse, render, unknown_lines
 
 State = Literal["same", "stale", "edited", "diverged", "conflicted", "missing", "damaged"]
 
-# The stable order of front matter. No event sets `aliases` yet; its place is kept.
+# The stable order of front matter; what people add of their own follows.
 KEYS = (
     "id",
     "title",
@@ -27,6 +27,7 @@ KEYS = (
     "scope",
     "merge_key",
     "claim_id",
+    "source",
     "ttl_policy",
     "expires_ts",
     "confidence",
@@ -44,7 +45,7 @@ _NEVER_RECORDED = object()
 
 def render_entry(entry: Entry) -> bytes:
     """The bytes of the entry's file."""
-    return render(entry_fields(entry), entry.content)
+    return render(entry_fields(entry), entry.content, entry.extra)
 
 
 def entry_fields(entry: Entry) -> list[tuple[str, Value]]:
@@ -57,9 +58,11 @@ def entry_fields(entry: Entry) -> list[tuple[str, Value]]:
         ("status", entry.written_status),
         ("provenance", list(entry.provenances)),
         ("tags", list(entry.tags)),
+        ("aliases", list(entry.aliases)),
         ("scope", None if entry.scope == ROOT_SCOPE else entry.scope),
         ("merge_key", entry.merge_key),
         ("claim_id", entry.claim_id),
+        ("source", entry.source),
         ("ttl_policy", None if entry.ttl_policy == _DEFAULT_TTL_POLICY else entry.ttl_policy),
         ("expires_ts", None if expires is None else format_time(expires)),
         ("confidence", _confidence(entry.confidence)),
@@ -82,6 +85,7 @@ class Recorded(NamedTuple):
 
     values: dict[str, set[Hashable]]
     bodies: set[str]
+    extras: set[str]  # front matter of people's own
 
 
 def recorded_values(versions: Iterable[Entry]) -> Recorded:
@@ -90,12 +94,13 @@ def recorded_values(versions: Iterable[Entry]) -> Recorded:
     Somewhere means on any branch: for each of the entry's events, the fold of that event and its ancestors. The folds
     of the events in their order are not enough, since two branches never saw each other's contributors.
     """
-    recorded = Recorded({key: set() for key in KEYS}, set())
+    recorded = Recorded({key: set() for key in KEYS}, set(), set())
     for version in versions:
         fields = dict(entry_fields(version))
         for key in KEYS:
             recorded.values[key].add(_comparable(fields.get(key)))
         recorded.bodies.add(tidy(version.content))
+        recorded.extras.add(version.extra)
     return recorded
 
 
@@ -126,11 +131,13 @@ def classify(data: bytes | None, entry: Entry, recorded: Callable[[], Recorded])
         return "same"
     try:
         fields, body = parse(data)
+        extra = unknown_lines(data, KEYS)
     except Damaged as damage:
         return _classify_conflict(data, entry, recorded()) if damage.code == "conflict-markers" else "damaged"
     if entry.diverged:
         return "diverged"
-    return "stale" if _is_recorded(fields, body, recorded()) else "edited"
+    known = recorded()
+    return "stale" if extra in known.extras and _is_recorded(fields, body, known) else "edited"
 
 
 def adds_nothing(data: bytes, entry: Entry, recorded: Recorded) -> bool:
@@ -159,7 +166,10 @@ def _sides_add_nothing(data: bytes, entry: Entry, recorded: Recorded) -> bool:
 
 def _adds_nothing(data: bytes, entry: Entry, recorded: Recorded) -> bool:
     try:
-        return _is_same(data, entry) or _is_recorded(*parse(data, markers_are_text=True), recorded)
+        if _is_same(data, entry):
+            return True
+        extra = unknown_lines(data, KEYS, markers_are_text=True)
+        return extra in recorded.extras and _is_recorded(*parse(data, markers_are_text=True), recorded)
     except Damaged:
         return False
 
@@ -168,6 +178,8 @@ def _is_pieced_together(data: bytes, recorded: Recorded) -> bool:
     """Whether git joined paragraphs of several versions: every line of the body was recorded."""
     try:
         fields, body = parse(data, markers_are_text=True)
+        if unknown_lines(data, KEYS, markers_are_text=True) not in recorded.extras:
+            return False
     except Damaged:
         return False
     lines = {line for known in recorded.bodies for line in known.split("\n")}
@@ -183,6 +195,4 @@ def _is_recorded(fields: dict[str, Any], body: str, recorded: Recorded) -> bool:
 
 
 def _are_recorded(fields: dict[str, Any], recorded: Recorded) -> bool:
-    return fields.keys() <= recorded.values.keys() and all(
-        _comparable(fields.get(key)) in values for key, values in recorded.values.items()
-    )
+    return all(_comparable(fields.get(key)) in values for key, values in recorded.values.items())

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from decapod_py.domain.entry import Entry
 from decapod_py.domain.event import Event
 from decapod_py.domain.fold import fold_entry, versions_of, was
+from decapod_py.domain.naming import is_named_for
 from decapod_py.foundation.faults import step
 from decapod_py.foundation.files import stamp, sync_directory, write_whole
 from decapod_py.foundation.progress import Progress
@@ -46,6 +47,7 @@ SAID = {
         "bring the ledgers back: git checkout -- .decapod/ledgers, or decapod ledger restore",
     ),
     "unknown": ("no entry has this file, so it is not knowledge", "add it with decapod knowledge add --text-file"),
+    "crowded": ("another entry has a file of this name", "decapod sync gives it another name"),
     "undeleted": ("the entry was deleted and its file is still there", "remove the file"),
 }
 
@@ -88,7 +90,7 @@ def stamps_of_same(knowledge: str) -> Callable[[Entry], str]:
 
     def stamp_of_same(entry: Entry) -> str:
         file = os.path.join(knowledge, entry.path)
-        if entry.status == "deleted" or not stays_inside(os.path.dirname(file)):
+        if entry.status == "deleted" or not entry.filed or not stays_inside(os.path.dirname(file)):
             return ""
         now = _stamp(file)
         return now if now and _read(file) == render_entry(entry) else ""
@@ -101,10 +103,11 @@ def finish_pending(connection: Connection, pages: Pages, *, durable: bool, progr
     if not has_pending(connection):
         return []
     total = pages.state.count("pending_markdown", "blocked IS NULL")
-    hidden = _outside_sparse_checkout(pages)
+    hidden = outside_sparse_checkout(pages)
     stays_inside = cache(partial(_stays_inside, pages.knowledge))
     outcomes = []
-    for path, entry_id, entry in _noted(connection):
+    for path, entry_id, noted in _noted(connection):
+        entry = _owner(pages.state, path, noted) if noted else None
         if entry is None:
             seen = GONE
         elif stays_inside(os.path.dirname(pages.file(path))):
@@ -129,6 +132,14 @@ def _noted(connection: Connection) -> Iterator[tuple[str, str, Entry | None]]:
         " WHERE p.blocked IS NULL ORDER BY p.path"
     ):
         yield path, entry_id, entry_from_row(tuple(row)) if row[0] is not None else None
+
+
+def _owner(state: State, path: str, entry: Entry) -> Entry:
+    """Whose file it is: of two entries that people gave one name, the smaller id's."""
+    if is_named_for(path.rsplit("/", 1)[-1], entry.id):
+        return entry
+    found = state.entries("path = ? AND status != 'deleted' AND filed", (path,), order="id LIMIT 1")
+    return next(found, entry)
 
 
 class Seen(NamedTuple):
@@ -157,7 +168,7 @@ def _warning(path: str, entry_id: str, state: str) -> str:
 def _finish(connection: Connection, pages: Pages, path: str, entry: Entry, hidden: set[str], durable: bool) -> Seen:
     """Makes one file equal the fold if that loses nothing; returns what it is afterwards."""
     seen = _look(connection, pages, path, entry)
-    if entry.status == "deleted" or entry.path != path:
+    if entry.status == "deleted" or not entry.filed or entry.path != path:
         return _removed(pages, path, seen, durable)
     if seen.state != "stale" and (seen.state != "missing" or path in hidden):
         return seen
@@ -289,14 +300,20 @@ def still_unlike_the_fold(pages: Pages) -> list[Page]:
 
 
 def _unlike(pages: Pages, known: dict[str, str], where: str = "1") -> list[Page]:
-    hidden = _outside_sparse_checkout(pages)
+    hidden = outside_sparse_checkout(pages)
     found = []
     rows = pages.state.connection.execute(
-        f"SELECT path, id, status FROM entries WHERE {where} ORDER BY path"
+        f"SELECT path, id, status != 'deleted' AND filed FROM entries WHERE {where} ORDER BY path, 3 DESC, id"
     ).fetchall()
-    for path, entry_id, status in rows:
+    owned = None
+    for path, entry_id, filed in rows:
         now = _stamp(pages.file(path))
-        if status == "deleted":
+        if path == owned:
+            if filed:
+                found.append(Page(path, entry_id, "crowded"))
+            continue
+        owned = path
+        if not filed:
             if now:
                 found.append(Page(path, entry_id, "undeleted"))
         elif not now:
@@ -323,8 +340,40 @@ def _strangers(pages: Pages) -> list[Page]:
     return sorted(found)
 
 
+def on_disk(knowledge: str) -> dict[str, str]:
+    """Every Markdown file below the knowledge folder, with its stamp."""
+    found = {}
+    for folder, _, files in os.walk(knowledge):
+        inner = os.path.relpath(folder, knowledge).replace(os.sep, "/")
+        prefix = "" if inner == "." else f"{inner}/"
+        for name in files:
+            if name.lower().endswith(".md") and not name.startswith("."):
+                found[prefix + name] = _stamp(os.path.join(folder, name))
+    return found
+
+
+def bytes_of(pages: Pages, path: str) -> bytes:
+    """What stands in a file; empty for what is no file that can be read."""
+    if not _stays_inside(pages.knowledge, os.path.dirname(pages.file(path))):
+        return b""
+    return _read(pages.file(path)) or b""
+
+
 def _claim(pages: Pages, path: str) -> str:
-    return "orphaned" if (_read(pages.file(path)) or b"").startswith(b"---\nid: ") else "unknown"
+    return _claimed(_read(pages.file(path)) or b"")
+
+
+def _claimed(data: bytes) -> str:
+    return "orphaned" if data.startswith(b"---\nid: ") else "unknown"
+
+
+def page_of(state: State, path: str, entry: Entry | None, data: bytes | None) -> Page:
+    """What one file is, given its bytes, wherever they come from."""
+    if entry is None or entry.path != path:
+        return Page(path, "", "same" if data is None else _claimed(data))
+    if entry.status == "deleted" or not entry.filed:
+        return Page(path, entry.id, "same" if data is None else "undeleted")
+    return Page(path, entry.id, classify(data, entry, lambda: recorded_states(state, entry.id)))
 
 
 def recorded_states(state: State, entry_id: str) -> Recorded:
@@ -351,7 +400,7 @@ def _with_ancestors(version: Event, versions: dict[str, Event], entry_id: str) -
     return list(found.values())
 
 
-def _outside_sparse_checkout(pages: Pages) -> set[str]:
+def outside_sparse_checkout(pages: Pages) -> set[str]:
     """Files that git was asked not to check out: their absence means nothing."""
     if pages.repository is None or not git.has_sparse_checkout(pages.repository):
         return set()

@@ -102,7 +102,10 @@ def _written(one: Named, folder: str, path: str) -> str:
     """A path as the document would write it: a link from its own folder, a name from where the old one counted."""
     if one.mention.link:
         return posixpath.relpath(path, posixpath.dirname(one.document) or ".")
-    return path.removeprefix(f"{folder}/") if folder else path
+    seen = path.removeprefix(f"{folder}/") if folder else path
+    if one.mention.kind == "symbol" or " -m " in one.mention.text:
+        return seen.removesuffix(".py").removesuffix("/__main__").removesuffix("/__init__").replace("/", ".")
+    return seen
 
 
 def _ignored(root: str, paths: set[str]) -> set[str]:

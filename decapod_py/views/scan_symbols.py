@@ -67,9 +67,10 @@ def judge_symbols(report: Report, unknown: list[Named], bygone: Bygone) -> None:
     """Reports symbols whose module is gone, or whose definition is."""
     rest = []
     for one in unknown:
-        gone = next((gone for name in modules_of(one.mention) if (gone := bygone.ending(name))), None)
+        found = ((name, gone) for name in modules_of(one.mention) if (gone := bygone.ending(name)))
+        name, gone = next(found, ("", None))
         if gone and not is_sample(gone.path) and not is_vendored(gone.path):
-            report_path(report, one, "", gone)
+            report_path(report, one, gone.path.removesuffix(name).rstrip("/"), gone)
         else:
             rest.append(one)
     words = {word for one in rest for word in telling_parts(one.mention)}

@@ -80,7 +80,7 @@ def _judge_names(report: Report, named: list[Named]) -> None:
     scan_symbols.judge_symbols(report, symbols, bygone)
 
 
-class Change(NamedTuple):
+class Branch(NamedTuple):
     """What a branch did: the lines it wrote in documents, and its commits."""
 
     lines: dict[str, list[range]]
@@ -93,7 +93,7 @@ class Change(NamedTuple):
         return any(finding.mention.line in lines for lines in self.lines.get(finding.document, []))
 
 
-def change_since(root: str, base: str) -> Change:
+def branch_since(root: str, base: str) -> Branch:
     """What happened between a commit and the working tree."""
     lines: dict[str, list[range]] = {}
     path = ""
@@ -105,4 +105,4 @@ def change_since(root: str, base: str) -> Change:
         elif found := _ADDED.match(line):
             begin, count = int(found[1]), int(found[2] or 1)
             lines.setdefault(path, []).append(range(begin, begin + count))
-    return Change(lines, set(git.ask(root, "rev-list", f"{base}..HEAD").split()))
+    return Branch(lines, set(git.ask(root, "rev-list", f"{base}..HEAD").split()))

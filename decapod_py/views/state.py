@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decapod_py.domain.anchors import Anchor
 from decapod_py.domain.entry import Entry
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ", ".join(Entry._fields)
 # By place and not by name: these run once for every entry of a rebuild.
-_LISTS = tuple(map(Entry._fields.index, ("provenances", "tags", "supersedes", "contributors", "heads")))
-_FLAG = Entry._fields.index("expires_by_default")
+_LISTS = tuple(map(Entry._fields.index, ("provenances", "tags", "supersedes", "contributors", "heads", "aliases")))
+_FLAGS = tuple(map(Entry._fields.index, ("expires_by_default", "filed")))
 _ANCHORS = Entry._fields.index("anchors")
 _encode_list = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -29,7 +29,8 @@ def entry_from_row(row: Sequence[Any]) -> Entry:
     values = list(row)
     for place in _LISTS:
         values[place] = () if values[place] == "[]" else tuple(json.loads(values[place]))
-    values[_FLAG] = bool(values[_FLAG])
+    for place in _FLAGS:
+        values[place] = bool(values[place])
     values[_ANCHORS] = () if values[_ANCHORS] == "[]" else anchors_from_text(values[_ANCHORS])
     return Entry(*values)
 
@@ -43,6 +44,14 @@ def row_from_entry(entry: Entry) -> list[Any]:
     for place in (*_LISTS, _ANCHORS):
         row[place] = _encode_list(row[place]) if row[place] else "[]"
     return row
+
+
+class Placed(NamedTuple):
+    """An event and where it stands."""
+
+    event: Event
+    segment: str
+    offset: int
 
 
 _LARGE = 16_384  # one decay run may name every entry: it is parsed once, not once an entry
@@ -184,11 +193,6 @@ class State:
         """Every event that acts on a subject, in order."""
         return self._read(self._places_of(subject))
 
-    def events_with_segments(self, subject: str) -> list[tuple[Event, str]]:
-        """Every event that acts on a subject, each with the segment it stands in."""
-        rows = self._places_of(subject)
-        return list(zip(self._read(rows), (row[0] for row in rows), strict=True))
-
     def unredacted_events_of(self, subject: str) -> list[Event]:
         """The same with whatever text the lines still have: to recognise it elsewhere, never to show it."""
         return self._read_lines(self._places_of(subject))
@@ -216,21 +220,13 @@ class State:
         ).fetchall()
         return self._read(rows[::-1])
 
-    def placed_events(
-        self, ledger: str | None = None, numbers: set[int] | None = None
-    ) -> Iterator[tuple[Event, str, int]]:
-        """Events with the segment and offset they stand at, in the order of the segments: all, or some by number."""
-        query = "SELECT segment, offset, length FROM events WHERE (:ledger IS NULL OR ledger = :ledger)"
-        if numbers is None:
-            rows = self.connection.execute(query, {"ledger": ledger}).fetchall()
-        else:
-            chosen = f"{query} AND number = :number"
-            found = (self.connection.execute(chosen, {"ledger": ledger, "number": number}) for number in numbers)
-            rows = [row for rows in found for row in rows]
+    def placed_events(self, where: str = "1", arguments: Iterable[Any] = ()) -> Iterator[Placed]:
+        """The events that match, in the order of the segments."""
+        query = f"SELECT segment, offset, length FROM events WHERE {where} ORDER BY segment, offset"
         lines = Lines(self.ledgers)
         try:
-            for segment, offset, length in sorted(rows):
-                yield self._obeyed(lines.event(segment, offset, length)), segment, offset
+            for segment, offset, length in self.connection.execute(query, tuple(arguments)).fetchall():
+                yield Placed(self._obeyed(lines.event(segment, offset, length)), segment, offset)
         finally:
             lines.close()
 

@@ -140,25 +140,28 @@ class Watch:
             found = self._look(entry, place, anchor)
             if self._may_remember(anchor, found):
                 now = found.now or (None, None, None, None)
-                self.fresh.append((key, self._stamp(anchor, now[0]), found.state, *now))
+                self.fresh.append((key, self._stamp(anchor, found.state, now[0]), found.state, *now))
         return Checked(entry.id, place, provenance, found.state, found.now, found.text, found.why)
 
     def _remembered(self, key: bytes, anchor: Anchor, reading: bool) -> _Look | None:
         row = self._state.connection.execute(
             "SELECT stamp, state, path, first, last, name FROM citation_checks WHERE anchor = ?", (key,)
         ).fetchone()
-        if row is None or row[0] != self._stamp(anchor, row[2], row[0] if reading else ""):
+        if row is None:
             return None
-        return _Look(row[1], FileCitation(*row[2:]) if row[2] is not None else None)
+        stamp, state, path = row[:3]
+        if stamp != self._stamp(anchor, state, path, stamp if reading else ""):
+            return None
+        return _Look(state, FileCitation(*row[2:]) if path is not None else None)
 
-    def _stamp(self, anchor: Anchor, path: str | None, known: str = "") -> str:
+    def _stamp(self, anchor: Anchor, state: str, path: str | None, known: str = "") -> str:
         """A word that changes whenever a look may find something else.
 
-        A text that stands where it was depends on its file alone, another on where git is and on files that git does
-        not know. To list those takes a while: who only reads goes by what is known of them.
+        A text that stands in its file depends on that alone, another on where git is and on files that git does not
+        know. To list those takes a while: who only reads goes by what is known of them.
         """
         here = self._stamp_of(anchor.path)
-        if path == anchor.path:
+        if path == anchor.path and not _may_be_elsewhere(anchor, state):
             return here
         there = self._stamp_of(path) if path is not None else ""
         elsewhere = f"{here} {there} {self._position}"
@@ -186,26 +189,21 @@ class Watch:
             return _Look("unresolvable", why=here, lasting=False)
         if isinstance(here, str) and self._renames.is_out_of_sight(anchor.path):
             return _Look("unresolvable", why="it is in a submodule that is not checked out", lasting=False)
-        state = "gone" if isinstance(here, str) else here.state
-        # Of a whole file there is always something left, even if another one has its name now.
-        if state == "gone" or (state == "changed" and anchor.whole):
-            elsewhere = self._look_elsewhere(entry, place, anchor, state)
-            if elsewhere is not None:
-                return elsewhere
-        return _found(anchor, anchor.path, here) if not isinstance(here, str) else _Look("gone")
+        found = _Look("gone") if isinstance(here, str) else _found(anchor, anchor.path, here)
+        return self._look_elsewhere(entry, place, anchor, found) if _may_be_elsewhere(anchor, found.state) else found
 
-    def _look_elsewhere(self, entry: Entry, place: int, anchor: Anchor, state: str) -> _Look | None:
-        """Under the other names of its file: in one that git is sure of what was changed counts too."""
+    def _look_elsewhere(self, entry: Entry, place: int, anchor: Anchor, here: _Look) -> _Look:
+        """Under the other names of its file. Where git is sure of one, what was changed counts too."""
         looked_at = 0
         for lead in self._renames.of(anchor):
             there = self._sighted(entry, place, anchor, lead.path)
             if isinstance(there, str):
                 continue
             looked_at += 1
-            if there.state in RIGHT or (lead.certain and there.state == state == "gone" != there.state):
+            if there.state in RIGHT or (lead.certain and here.state == "gone" and there.state == "changed"):
                 found = _found(anchor, lead.path, there)
                 return found._replace(state="moved" if found.state == "ok" else found.state, lasting=looked_at == 1)
-        return None
+        return here._replace(lasting=here.state != "gone" or not looked_at)
 
     def _sighted(self, entry: Entry, place: int, anchor: Anchor, path: str) -> Sighting | str:
         """What is found of an anchor in a file, or what is in the way."""
@@ -214,7 +212,7 @@ class Watch:
         self._stamp_of(path)
         text, obstacle = self._read(path)
         if obstacle is not None:
-            return _MISSING if obstacle in (_MISSING, "folder") else f"{path} {_OBSTACLES.get(obstacle, obstacle)}"
+            return f"{path} {_OBSTACLES[obstacle]}" if obstacle in _OBSTACLES else _MISSING
         if anchor.binary or text is None:
             data = self._tree.read(path).data or b""
             return Sighting("ok" if digest_of_bytes(data) == anchor.digest else "changed", None, None, None)
@@ -254,6 +252,11 @@ class Watch:
         lost = unreachable(self._root, sorted(here)) if here else set()
         absent = "unresolvable" if git.is_shallow(self._repository) else "gone"
         return {name: "ok" if name in here and name not in lost else absent for name in names}
+
+
+def _may_be_elsewhere(anchor: Anchor, state: str) -> bool:
+    """Of a whole file there is always something left, even where another one has its name now."""
+    return state == "gone" or (state == "changed" and anchor.whole)
 
 
 def _found(anchor: Anchor, path: str, sighting: Sighting) -> _Look:

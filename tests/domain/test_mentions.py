@@ -195,6 +195,12 @@ Then go on.
     ]
 
 
+def test_a_file_that_the_reader_is_to_make_is_nowhere_ours():
+    text = "Create a file `main.py`:\n\n```sh\npython main.py\npython tools/x_run.py\n```\n\nNow `main.py` runs.\n"
+
+    assert found(text) == [(5, "command", "python tools/x_run.py")]
+
+
 def test_front_matter_is_not_prose():
     assert found("---\nglobs: src/a.py\n---\n`src/b.py`\n") == [(4, "path", "src/b.py")]
 

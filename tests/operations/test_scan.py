@@ -141,6 +141,7 @@ def test_a_link_is_mended_from_the_folder_of_its_document(story):
 
     assert fixes["../src/shop/basket.py#L20"] == "write ../src/shop/cart.py"
     assert fixes["shop/basket.py:3"] == "write shop/cart.py"
+    assert fixes["shop.basket"] == "write shop.cart"
 
 
 def test_a_node_project_whose_scripts_were_renamed(story):

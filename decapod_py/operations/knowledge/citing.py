@@ -80,7 +80,7 @@ def _again(resolver: Resolver, citation: Citation, checked: Checked | None) -> C
     if checked is None:
         return citation
     try:
-        return resolver.anchored(str(checked.now or citation.provenance))
+        return resolver.anchored_at(checked.now) if checked.now else resolver.anchored(citation.provenance)
     except DecapodError:
         return citation
 

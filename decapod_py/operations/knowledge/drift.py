@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from decapod_py.views.anchoring import Resolver
     from decapod_py.views.ignored_revisions import IgnoredRevisions
     from decapod_py.views.state import State
-    from decapod_py.views.watch import Checked
+    from decapod_py.views.watch import Checked, Watch
     from decapod_py.workspace import Workspace
     from decapod_py.writer import Writer
 
@@ -44,10 +44,11 @@ def drift(workspace: Workspace, request: Drift) -> Drifted:
         fixed, event_id = _fix(workspace, request)
     state = workspace.state()
     entries = selected(workspace, state, request.ids, request.since, request.path)
-    checked = workspace.watch(state).check(entries)
+    watch = workspace.watch(state)
+    checked = watch.check(entries)
     checked.sort(key=lambda one: (STATES.index(one.state), one.entry_id, one.place))
     by_id = {entry.id: entry for entry in entries}
-    shown = [_shown(workspace, state, by_id[one.entry_id], one) for one in checked[: request.limit]]
+    shown = [_shown(watch, by_id[one.entry_id], one) for one in checked[: request.limit]]
     states = [one.state for one in checked]
     return {
         "ok": not any(found in WRONG for found in states),
@@ -63,10 +64,10 @@ def drift(workspace: Workspace, request: Drift) -> Drifted:
 def selected(
     workspace: Workspace, state: State, ids: Iterable[str], since: str | None, path: str | None
 ) -> list[Entry]:
-    """The entries in use that are meant: by id, or by what they cite."""
-    if ids:
-        return list({entry.id: entry for given in ids if (entry := find_living_entry(state, given))}.values())
-    entries = list(state.entries("status = 'active' AND provenances != '[]'"))
+    """The entries that are meant, by id and by what they cite; without ids those in use."""
+    entries = list({entry.id: entry for given in ids if (entry := find_living_entry(state, given))}.values())
+    if not entries:
+        entries = list(state.entries("status = 'active' AND provenances != '[]'"))
     if since is not None:
         from decapod_py.views.change import touched_since
 
@@ -85,52 +86,48 @@ def _cited_paths(entry: Entry) -> set[str]:
     return cited_paths(entry)
 
 
-def _shown(workspace: Workspace, state: State, entry: Entry, one: Checked) -> DriftedCitation:
-    difference = diff_of(workspace, state, entry, one) if one.state == "changed" else None
+def _shown(watch: Watch, entry: Entry, one: Checked) -> DriftedCitation:
+    difference = watch.difference(entry, one) if one.state == "changed" else None
     return {"id": entry.id, "title": entry.title, **show_citation(one), "diff": difference}
 
 
 def diff_of(workspace: Workspace, state: State, entry: Entry, one: Checked) -> str | None:
     """Then and now, as a unified diff; nothing where the text was not kept."""
-    from decapod_py.views.watch import difference
-
-    return difference(workspace.root, workspace.repository, state.citations(entry)[one.place], one)
+    return workspace.watch(state).difference(entry, one)
 
 
 def _fix(workspace: Workspace, request: Drift) -> tuple[list[str], str | None]:
     from decapod_py.views.ignored_revisions import IgnoredRevisions
 
     with workspace.writing() as writer:
-        entries = selected(workspace, writer.state, request.ids, request.since, request.path)
-        checked = workspace.watch(writer.state).check(entries, files_only=True)
-        resolver = resolver_of(workspace)
+        entries = {
+            entry.id: entry for entry in selected(workspace, writer.state, request.ids, request.since, request.path)
+        }
+        watch = workspace.watch(writer.state)
         ignored = IgnoredRevisions(workspace.root, workspace.repository)
+        resolver = resolver_of(workspace)
         renewed: Renewed = {}
-        for one in checked:
-            found = _mended(writer.state, resolver, ignored, one)
-            if found:
-                renewed.setdefault(one.entry_id, []).append(found)
+        for one in watch.check(entries.values()):
+            if one.state in _MENDED or _is_explained(watch, ignored, entries[one.entry_id], one):
+                renewed.setdefault(one.entry_id, []).extend(_anchored_now(resolver, one))
         event_id = _renew(writer, workspace.actor(request.actor), "entry.reanchored", renewed, None)
     return sorted(renewed), event_id
 
 
-def _mended(state: State, resolver: Resolver, ignored: IgnoredRevisions, one: Checked) -> Citation | None:
-    if one.state in _MENDED:
-        return _here(resolver, one)
-    if one.state == "changed":
-        entry = state.entry(one.entry_id)
-        assert entry
-        if ignored.explain(state.citations(entry)[one.place], one):
-            return _here(resolver, one)
-    return None
+def _is_explained(watch: Watch, ignored: IgnoredRevisions, entry: Entry, one: Checked) -> bool:
+    """Whether a citation was changed by a commit that everybody was told to look past."""
+    text = watch.text(one.now.path) if one.state == "changed" and one.now else None
+    return bool(text and one.now and ignored.explain(watch.citation(entry, one.place), one.now.path, text))
 
 
-def _here(resolver: Resolver, one: Checked) -> Citation | None:
+def _anchored_now(resolver: Resolver, one: Checked) -> list[Citation]:
     """The citation anchored where it stands now; what is written in the entry stays as it is."""
+    if one.now is not None:
+        return [resolver.anchored_at(one.now)._replace(provenance=one.provenance)]
     try:
-        return resolver.anchored(str(one.now or one.provenance))._replace(provenance=one.provenance)
+        return [resolver.anchored(one.provenance)]  # it never was: an import may cite what is elsewhere
     except DecapodError:
-        return None
+        return []
 
 
 def _renew(writer: Writer, actor: str, kind: str, renewed: Renewed, reason: str | None) -> str | None:
@@ -167,15 +164,16 @@ def reaffirm(workspace: Workspace, request: Reaffirm) -> Reaffirmed:
     with workspace.writing() as writer:
         entries = selected(workspace, writer.state, request.ids, request.since, request.path)
         checked: dict[str, list[Checked]] = {entry.id: [] for entry in entries}
-        for one in workspace.watch(writer.state).check(entries, files_only=True):
-            checked[one.entry_id].append(one)
+        for one in workspace.watch(writer.state).check(entries):
+            if one.provenance.startswith("file:"):
+                checked[one.entry_id].append(one)
         if not request.ids:
             checked = {named: found for named, found in checked.items() if any(one.state != "ok" for one in found)}
         _refuse_gone(checked)
         _refuse_rules(workspace, writer.state, checked)
         resolver = resolver_of(workspace)
         renewed = {
-            entry_id: [citation for one in found if (citation := _here(resolver, one))]
+            entry_id: [citation for one in found for citation in _anchored_now(resolver, one)]
             for entry_id, found in checked.items()
         }
         event_id = _renew(writer, actor, "entry.reaffirmed", renewed, reason)

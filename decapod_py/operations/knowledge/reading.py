@@ -86,9 +86,7 @@ def _conditions(request: ListEntries, now: int, since: int | None) -> tuple[str,
     return where, [value for _, values in wanted for value in values]
 
 
-def _list_drifted(
-    workspace: Workspace, state: State, where: str, values: list[Any], request: ListEntries
-) -> Listed:
+def _list_drifted(workspace: Workspace, state: State, where: str, values: list[Any], request: ListEntries) -> Listed:
     """Whether an entry drifted is in no table: every one that matches is looked at."""
     found = list(state.entries(where, values, order="updated DESC, id"))
     seen = look_at(workspace, state, found)

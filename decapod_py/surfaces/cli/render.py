@@ -313,6 +313,27 @@ def _reviewed(result: Result) -> Lines:
     yield one_line(result["summary"])
 
 
+def _synced(result: Result) -> Lines:
+    would = "would be " if result["dry_run"] else ""
+    for entry_id in result["edited"]:
+        yield f"{would}edited {one_line(entry_id)}"
+    for moved in result["moved"]:
+        yield f"{would}moved {one_line(moved['id'])}: {one_line(moved['was'])} -> {one_line(moved['path'])}"
+    for added in result["added"]:
+        filled = f" (filled in: {joined(added['filled'])})" if added["filled"] else ""
+        yield f"{would}added {one_line(added['id'])} from {one_line(added['path'])}{filled}"
+    for entry_id in result["deprecated"]:
+        yield f"{would}deprecated {one_line(entry_id)}, whose file is gone; decapod knowledge revive brings it back"
+    for restored in result["restored"]:
+        yield f"not taken in, and restored, in {one_line(restored['path'])}: {joined(restored['fields'])}"
+    for problem in result["problems"]:
+        line = f":{problem['line']}" if problem["line"] else ""
+        yield f"problem: {one_line(problem['file'])}{line}: {one_line(problem['message'])} [{one_line(problem['code'])}]"
+    counts = {name: len(result[name]) for name in ("edited", "moved", "added", "deprecated")}
+    told = ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "nothing to take in"
+    yield told + (f", {quantity(len(result['problems']), 'problem')}" if result["problems"] else "")
+
+
 def _changed(result: Result) -> Lines:
     yield f"{one_line(result['action'])} {one_line(result['id'])}"
     if result["superseded_ids"]:
@@ -674,6 +695,7 @@ RENDERERS: dict[str, Callable[[Result], Lines]] = {
     "why": _reasons,
     "validate": _validated,
     "review": _reviewed,
+    "sync": _synced,
     "knowledge.edit": _changed,
     "knowledge.deprecate": _changed,
     "knowledge.revive": _changed,
