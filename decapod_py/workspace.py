@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 from decapod_py.domain.event import refuse_newer_format
 from decapod_py.foundation.clock import Clock, system_clock
@@ -27,6 +28,8 @@ from decapod_py.writer import Writer
 
 if TYPE_CHECKING:
     from decapod_py.domain.policy import Policy
+    from decapod_py.views.meaning import Meaning
+    from decapod_py.storage.claims import Claims
     from decapod_py.storage.trees import Tree
     from decapod_py.views.standing import Standings
     from decapod_py.views.watch import Watch
@@ -71,6 +74,7 @@ class Workspace:
         self._hands_off = False  # whoever only looks must not mend what is wrong
         self._policy: tuple[object, Policy] | None = None
         self._afterwards: list[Callable[[sqlite3.Connection], None]] = []
+        self._meaning: Meaning | None = None
 
     @cached_property
     def root(self) -> str:
@@ -110,6 +114,18 @@ class Workspace:
     def repository(self) -> git.Repository | None:
         return git.find_repository(self.root)
 
+    @cached_property
+    def claims(self) -> Claims:
+        """Who works on what, in all worktrees of this clone; where there is no git, in this one."""
+        from decapod_py.storage.claims import Claims
+
+        if self.repository is None:
+            return Claims(self.local)
+        # Two workspaces in one repository have tasks, and so claims, of their own.
+        prefix = git.prefix_of(self.repository, self.root)
+        name = f"claims-{crc32(os.fsencode(prefix)):08x}" if prefix else "claims"
+        return Claims(os.path.join(self.repository.common_dir, "decapod"), name)
+
     @property
     def policy(self) -> Policy:
         """What config.toml says now: a server lives longer than a policy."""
@@ -140,6 +156,17 @@ class Workspace:
         found = watch.Watch(state, working_tree(self.root, self.repository), self.root, self.repository)
         self._afterwards.append(lambda connection: watch.remember(connection, found.fresh))
         return found
+
+    def meaning(self, state: State) -> Meaning:
+        """The meaning of all entries; what had to be worked out is remembered."""
+        from decapod_py.views import embedding, meaning
+
+        if self._meaning is None:
+            self._meaning = meaning.Meaning(embedding.load())
+        learned = self._meaning.learn(state.connection, self.progress)
+        if learned:
+            self._afterwards.append(lambda connection: meaning.remember(connection, learned))
+        return self._meaning
 
     def staged_watch(self, state: State, tree: Tree) -> Watch:
         """The same in what the next commit has."""
@@ -226,6 +253,10 @@ class Workspace:
 
     def end_question(self) -> None:
         """Lets go of the state that a question looked at, so that it keeps nobody from writing."""
+        self._let_go()
+        self._hands_off = False
+
+    def _let_go(self) -> None:
         if self._asking and self._connection is not None:
             self._connection.rollback()
             self._remember()
@@ -314,7 +345,7 @@ class Workspace:
         if self._locked or not self._writable:
             yield
             return
-        self.end_question()  # whoever holds the lock may be waiting for readers to go
+        self._let_go()  # whoever holds the lock may be waiting for readers to go
         make_local(self.local)
         with lock.held(self._lock_path):
             self._locked = True
@@ -404,7 +435,7 @@ class Workspace:
         return self._open()
 
     def _refuse_read_only(self) -> None:
-        self.end_question()
+        self._let_go()
         if not self._writable:
             # What was in the way when a question was asked, a full disk say, may be gone.
             self.close()
@@ -425,7 +456,7 @@ class Workspace:
         return found
 
     def _make_current(self) -> None:
-        self.end_question()
+        self._let_go()
         connection = self._open()
         if self._writable and self._is_behind(connection):
             try:
@@ -466,7 +497,7 @@ class Workspace:
 
     def _caught_up(self) -> sqlite3.Connection:
         """The database when it is up to date; a damaged one is replaced. The lock is held."""
-        self.end_question()
+        self._let_go()
         connection = self._open()
         try:
             self._catch_up(connection)

@@ -69,6 +69,9 @@ def is_safe_path(path: str) -> bool:
     *folders, name = path.split("/")
     if not name.lower().endswith(".md") or "\\" in path or not path.isprintable() or len(path) > 400:
         return False
+    # Names of ours are folded: one that differs in case alone would be the same file on some systems.
+    if _DIGESTED.search(name.lower()) and name != name.lower():
+        return False
     # A folder never ends like a file of ours, so that none can stand where a file has to go.
     if any(folder.lower().endswith(".md") for folder in folders):
         return False
@@ -80,6 +83,7 @@ def _is_safe_part(part: str) -> bool:
     return plain and not _FORBIDDEN.search(part) and part.partition(".")[0].lower() not in _DEVICES
 
 
+_DIGESTED = re.compile(r"-[0-9a-f]{6,64}\.md$")
 _FORBIDDEN = re.compile(r'[<>:"|?*]')  # Windows checks out no such file
 
 

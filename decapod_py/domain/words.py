@@ -128,6 +128,11 @@ def _has_run(text: str) -> bool:
     return not text.isascii() and _pattern(_RUN).search(text) is not None
 
 
+def has_grams(text: str) -> bool:
+    """Whether some of a text is in a script that is cut into grams."""
+    return _has_run(normalise(text))
+
+
 def _longest(terms: list[Term]) -> list[Term]:
     # A long word is a rare word, more often than not: of a pasted page the longest say most.
     if len(terms) <= MAX_TERMS:
@@ -230,6 +235,12 @@ def snippet(content: str, terms: Sequence[str], width: int = 200) -> str:
         return text
     start, end = _densest(_folded(text), _rough_stems(terms), width)
     return _cut(text, start, end, width)
+
+
+def highlights(text: str, terms: Sequence[str]) -> list[tuple[int, int]]:
+    """Where the words of the terms start and end in a text."""
+    matches = islice(_matches(_folded(text), _rough_stems(terms)), _MAX_MATCHES)
+    return [(start, end) for start, end, _ in matches]
 
 
 def _folded(text: str) -> str:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from decapod_py.domain.entry import Entry
 from decapod_py.gates.context import Context
 from decapod_py.gates.finding import Finding
 from decapod_py.views import pages
+from decapod_py.views.markdown import classify
 from decapod_py.views.pages import Page
 
 _FOLDER = ".decapod/knowledge/"
@@ -18,7 +20,7 @@ _FOLDER = ".decapod/knowledge/"
 
 def check(context: Context) -> Iterator[Finding]:
     for page in _staged_pages(context) if context.staged else _pages(context):
-        if page.state != "unknown":
+        if page.state not in ("same", "unknown"):
             file = _FOLDER + page.path
             message, fix = pages.SAID[page.state]
             yield context.finding(f"markdown-{page.state}", message, fix, entry=page.entry_id or None, file=file)
@@ -43,6 +45,13 @@ def _staged_pages(context: Context) -> Iterator[Page]:
     for path in brought:
         entries.update((entry.path, entry) for entry in context.state.entries("path = ?", (path,)))
     for path in sorted(entries.keys() | {path for path in brought if path.endswith(".md")}):
-        page = pages.page_of(context.state, path, entries.get(path), context.tree.read(_FOLDER + path).data)
-        if page.state != "same":
-            yield page
+        yield _staged_page(context, path, entries.get(path))
+
+
+def _staged_page(context: Context, path: str, entry: Entry | None) -> Page:
+    data = context.tree.read(_FOLDER + path).data
+    if entry is None:
+        return Page(path, "", "orphaned" if (data or b"").startswith(b"---\nid: ") else "unknown")
+    if entry.status == "deleted" or not entry.filed:
+        return Page(path, entry.id, "same" if data is None else "undeleted")
+    return Page(path, entry.id, classify(data, entry, lambda: pages.recorded_states(context.state, entry.id)))

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from decapod_py.foundation.clock import DAY
+from decapod_py.foundation.errors import Refused
 from decapod_py.foundation.files import read_bytes
 from decapod_py.foundation.ids import milliseconds_of
 from decapod_py.operations.catalogue import operation
@@ -97,6 +98,7 @@ def doctor(workspace: Workspace, request: Doctor) -> Diagnosis:
         *_clock_problems(workspace),
         *_swept_problems(workspace),
         *_stray_problems(workspace),
+        *_claims_problems(workspace),
     ]
     # What a crash or a fast clock left behind is told, and needs nobody: a doctor that never is content is not heard.
     waiting = [found for found in problems if found["code"] not in ("torn-line", "clock")]
@@ -167,6 +169,15 @@ def _stray_problems(workspace: Workspace) -> list[Problem]:
         problem("stray-file", "warning", f"{FOLDER}/ledgers/{path}", "the file is no segment", "give it its name back")
         for path in segments.strays(workspace.ledgers)
     ]
+
+
+def _claims_problems(workspace: Workspace) -> list[Problem]:
+    """Claims that cannot be read: then no agent can take one."""
+    try:
+        workspace.claims.board(workspace.clock())
+    except Refused as found:
+        return [problem(found.code, "error", workspace.claims.path, found.message, str(found.hint))]
+    return []
 
 
 def _swept_problems(workspace: Workspace) -> list[Problem]:

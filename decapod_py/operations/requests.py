@@ -40,7 +40,7 @@ Actor = Annotated[
 AsOf = Annotated[
     str | None,
     Cli(metavar="TIME|REF"),
-    Field(description="As known then (a time in RFC 3339), or as a commit has it"),
+    Field(description="As known then (RFC 3339), or as a commit has it"),
 ]
 AllowSecret = Annotated[
     str | None, PeopleOnly(), Cli(metavar="REASON"), Field(description="Why what looks like a secret may be recorded")
@@ -187,6 +187,7 @@ class ListEntries(Request):
     scope: Annotated[str | None, Field(description="Only this scope")] = None
     merge_key: Annotated[str | None, Field(description="Only this merge key")] = None
     author: Annotated[str | None, Field(description="Only entries first written by this actor")] = None
+    path_prefix: Annotated[str | None, Cli(metavar="PATH"), Field(description="Only files that begin like this")] = None
     since: Annotated[str | None, Cli(metavar="TIME"), Field(description="Only entries updated since")] = None
     diverged: Annotated[bool, Field(description="Only entries with more than one head version")] = False
     drifted: Annotated[bool, Field(description="Only entries whose cited files are not as they were cited")] = False
@@ -203,19 +204,26 @@ class History(Request):
 
 class Search(Request):
     query: Annotated[
-        str, Cli(positional=True, metavar="QUERY"), Field(description='Words or a question; "a phrase"; prefix*')
+        str, Cli(positional=True, metavar="QUERY"), Field(description="Words or a question")
     ]
     as_of: AsOf = None
     window_days: Annotated[
-        int | None, Field(ge=0, le=100_000, description="Only entries created in the last N days")
+        int | None, Field(ge=0, le=100_000, description="Only created in the last N days")
     ] = None
     rank: Annotated[Literal["relevance", "recency_decay"], Field(description="How to order")] = "relevance"
-    limit: Annotated[int, Field(ge=1, le=1_000, description="At most this many results")] = 10
+    limit: Annotated[int, Field(ge=1, le=1_000, description="At most this many")] = 10
     status: Annotated[
         Literal["active", "superseded", "deprecated", "stale", "any"], Field(description="Only this status")
     ] = "active"
-    tags: Annotated[Tags, Field(description="Only entries with this tag; repeatable, all must match")] = []
+    tags: Annotated[Tags, Field(description="Only with this tag; repeatable, all must match")] = []
     scope: Annotated[str | None, Field(description="Only this scope")] = None
+    author: Annotated[str | None, Field(description="Only by this first author")] = None
+    path_prefix: Annotated[str | None, Cli(metavar="PATH"), Field(description="Only files that begin like this")] = None
+    since: Annotated[str | None, Cli(metavar="TIME"), Field(description="Only updated since")] = None
+    mode: Annotated[
+        Literal["lexical", "semantic", "hybrid"] | None,
+        Field(description="By words, meaning or both (default where installed)"),
+    ] = None
     explain: Annotated[bool, Field(description="Show each component of the score")] = False
     content: Annotated[
         bool | None,
@@ -223,6 +231,18 @@ class Search(Request):
         Field(description="Whole content, not just a snippet"),
     ] = None
     max_chars: Annotated[int | None, Field(ge=1, description="At most this much text in all")] = None
+
+
+class EvalRetrieval(Request):
+    file: Annotated[
+        str, Cli(positional=True, metavar="FILE"), Field(description="JSON lines of queries; - for standard input")
+    ]
+    modes: Annotated[
+        list[str],
+        Cli(option="--mode", metavar="MODE"),
+        Field(description="lexical, semantic or hybrid; repeatable (default: all there are)"),
+    ] = []
+    k: Annotated[int, Field(ge=1, le=1_000, description="Look at the first so many results")] = 10
 
 
 class Drift(Request):
@@ -434,3 +454,91 @@ class Redact(Request):
     reason: Annotated[str, Field(description="Why it goes; not the text itself")]
     dry_run: Annotated[bool, Field(description="Say what would go and write nothing")] = False
     actor: Actor = None
+
+
+AgentName = Annotated[str | None, Cli(metavar="NAME"), Field(description="The agent that does this (default: you)")]
+TaskId = Annotated[
+    str, Cli(positional=True, metavar="TASK"), Field(description="Task id, or the unique beginning of one")
+]
+Aspect = Annotated[
+    str, Cli(positional=True, metavar="ASPECT"), Field(description="A part of the task, in any case of letters")
+]
+
+
+class CreateTask(Request):
+    title: Annotated[str, Cli(positional=True, metavar="TITLE"), Field(description="What is to be done, in a line")]
+    description: Annotated[str | None, Cli(reads_file=True), Field(description="What there is to know about it")] = None
+    tags: Annotated[Tags, Field(description="Tag; repeatable")] = []
+    agent: AgentName = None
+    actor: Actor = None
+
+
+class ClaimTask(Request):
+    task_id: TaskId
+    aspect: Aspect
+    ttl_minutes: Annotated[int, Field(ge=1, le=480, description="How long it is held, from now")] = 60
+    agent: AgentName = None
+
+
+class ReleaseTask(Request):
+    task_id: TaskId
+    aspect: Aspect
+    agent: AgentName = None
+
+
+class DecideTask(Request):
+    task_id: TaskId
+    reason: Annotated[str | None, Field(description="Why, or what came of it")] = None
+    agent: AgentName = None
+    actor: Actor = None
+
+
+class TaskStatus(Request):
+    task_id: Annotated[
+        str | None, Cli(positional=True, metavar="TASK"), Field(description="One task (default: all open ones)")
+    ] = None
+    limit: Annotated[int, Field(ge=1, le=10_000, description="At most this many")] = 50
+
+
+class ListTasks(Request):
+    status: Annotated[Literal["open", "completed", "cancelled", "any"], Field(description="Only this status")] = "open"
+    tags: Annotated[Tags, Field(description="Only tasks with this tag; repeatable, all must match")] = []
+    created_by: Annotated[str | None, Cli(metavar="NAME"), Field(description="Only tasks of this agent")] = None
+    limit: Annotated[int, Field(ge=1, le=10_000, description="At most this many")] = 50
+    offset: Annotated[int, Field(ge=0, le=1_000_000, description="Skip this many")] = 0
+
+
+class PostFinding(Request):
+    task_id: TaskId
+    summary: Annotated[str, Cli(positional=True, metavar="SUMMARY"), Field(description="What was found, briefly")]
+    knowledge_id: Annotated[str | None, Cli(metavar="ID"), Field(description="The entry that says more")] = None
+    agent: AgentName = None
+    actor: Actor = None
+
+
+class ListFindings(Request):
+    task_id: TaskId
+    since: Annotated[str | None, Cli(metavar="TIME"), Field(description="Only findings posted since")] = None
+    limit: Annotated[int, Field(ge=1, le=10_000, description="At most this many, the newest")] = 50
+
+
+class RegisterAgent(Request):
+    agent: Annotated[
+        str | None, Cli(positional=True, metavar="AGENT"), Field(description="Any name (default: you)")
+    ] = None
+    name: Annotated[str | None, Field(description="Display name; empty clears it")] = None
+    type: Annotated[str | None, Field(description="claude-code, custom, or any word; empty clears it")] = None
+    metadata: Annotated[
+        str | None, Cli(metavar="JSON"), Field(description="A JSON object with anything else; empty clears it")
+    ] = None
+    actor: Actor = None
+
+
+class AgentInfo(Request):
+    agent: Annotated[str | None, Cli(positional=True, metavar="AGENT"), Field(description="Default: you")] = None
+
+
+class ListAgents(Request):
+    type: Annotated[str | None, Field(description="Only this type")] = None
+    active_since: Annotated[str | None, Cli(metavar="TIME"), Field(description="Only those seen since")] = None
+    limit: Annotated[int, Field(ge=1, le=10_000, description="At most this many")] = 50

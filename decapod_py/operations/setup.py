@@ -122,6 +122,7 @@ def uninstall(workspace: Workspace, request: Uninstall) -> Uninstalled:
         raise Refused(
             "unsaved", f"what {swept[0]} held is in no commit and not among the ledgers", Call("ledger.restore")
         )
+    _forget_claims(workspace)
     workspace.close()
     target = FOLDER if request.everything else f"{FOLDER}/local"
     removed = os.path.isdir(os.path.join(root, target))
@@ -136,6 +137,15 @@ def uninstall(workspace: Workspace, request: Uninstall) -> Uninstalled:
     else:
         follow = f"git rm -r {FOLDER} && git commit"
     return {"removed": gone, "kept": kept, "next": [follow]}
+
+
+def _forget_claims(workspace: Workspace) -> None:
+    """Claims are leases, and other worktrees may hold some: those stay until they end."""
+    try:
+        if not workspace.claims.forget(workspace.clock()):
+            workspace.warnings.append(f"left {workspace.claims.path}: agents hold claims in it")
+    except Refused as problem:
+        workspace.warnings.append(problem.message)
 
 
 def _without_hooks(workspace: Workspace) -> list[str]:

@@ -121,6 +121,8 @@ class Hit(TypedDict):
 
 class Found(TypedDict):
     query: str
+    mode: Literal["lexical", "semantic", "hybrid"]
+    terms: list[str]  # what was looked for, to highlight it
     count: int
     omitted: int
     results: list[Hit]
@@ -311,6 +313,34 @@ class Imported(TypedDict):
     bad: list[BadLine]
 
 
+class Measured(TypedDict):
+    """How well one mode of search answers the queries of one kind."""
+
+    mode: str
+    kind: str
+    queries: int
+    hit_at_1: float
+    hit_at_5: float
+    hit_at_k: float
+    recall: float
+    mrr: float
+    ndcg: float
+
+
+class UnknownId(TypedDict):
+    line: int
+    id: str
+
+
+class RetrievalEvaluated(TypedDict):
+    ok: bool
+    k: int
+    queries: int
+    measured: list[Measured]
+    bad: list[BadLine]
+    unknown: list[UnknownId]
+
+
 class Exported(TypedDict):
     format: Literal["jsonl", "markdown"]
     count: int
@@ -405,6 +435,8 @@ class StatusShape(TypedDict):
     clashes: list[str]
     proposals: int
     expired: int
+    tasks: dict[str, int]
+    claims: int
     markdown: dict[str, int]
     problems: list[Problem]
 
@@ -561,3 +593,108 @@ class Uninstalled(TypedDict):
     removed: list[str]
     kept: list[str]
     next: list[str]
+
+
+class ClaimShape(TypedDict):
+    agent: str
+    aspect: str
+    claimed_at: str
+    expires_at: str
+
+
+class TaskCreated(TypedDict):
+    task_id: str
+
+
+class Claimed(TypedDict):
+    """What came of a claim. Where another agent holds the aspect, `expires_at` is when that ends."""
+
+    ok: bool
+    task_id: str
+    aspect: str
+    agent: str
+    expires_at: str | None
+    held_by: str | None
+
+
+class TaskDecided(TypedDict):
+    task_id: str
+    status: str
+    changed: bool
+    event_id: str | None
+    released: list[ClaimShape]
+
+
+class TaskShape(TypedDict):
+    id: str
+    title: str | None  # none where only another worktree has the task
+    status: str
+    agent: str | None
+    tags: list[str]
+    created_at: str | None
+    here: bool
+    claims: list[ClaimShape]
+    findings: int
+    description: NotRequired[str]
+    decided_by: NotRequired[str]
+    decided_at: NotRequired[str]
+    reason: NotRequired[str]
+
+
+class TasksListed(TypedDict):
+    total: int
+    count: int
+    tasks: list[TaskShape]
+
+
+class FindingPosted(TypedDict):
+    finding_id: str
+    task_id: str
+
+
+class PostedFinding(TypedDict):
+    id: str
+    task_id: str
+    agent: str
+    summary: str
+    knowledge_id: str | None
+    created_at: str
+
+
+class FindingsListed(TypedDict):
+    task_id: str
+    total: int
+    count: int
+    findings: list[PostedFinding]
+
+
+class AgentRegistered(TypedDict):
+    agent: str
+    created: bool
+    changed: bool
+
+
+class AgentShape(TypedDict):
+    id: str
+    name: str | None
+    type: str | None
+    first_seen_at: str
+    last_seen_at: str
+    registered: bool
+
+
+class HeldClaim(TypedDict):
+    task_id: str
+    aspect: str
+    expires_at: str
+
+
+class AgentInfoShape(AgentShape):
+    metadata: dict[str, Any]
+    claims: list[HeldClaim]
+
+
+class AgentsListed(TypedDict):
+    total: int
+    count: int
+    agents: list[AgentShape]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from decapod_py import __version__
 from decapod_py.operations.catalogue import operation
+from decapod_py.operations.coordination import board_of
 from decapod_py.operations.problems import config_problems, ledger_problems, markdown_problems, state_problems
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def status(workspace: Workspace, request: Nothing) -> StatusShape:
         "clashes": [f"{key} ({scope}): {', '.join(ids)}" for key, scope, ids in state.clashes()],
         "proposals": sum(promotion.state == "proposed" for promotion in state.promotions()),
         "expired": state.count("entries", "status = 'active' AND expires <= ?", (workspace.clock(),)),
+        "tasks": dict(connection.execute("SELECT status, count(*) FROM tasks GROUP BY status ORDER BY status")),
+        "claims": len(board_of(workspace).claims),
         "markdown": _counted([page.state for page in unlike]),
         "problems": [
             *ledger_problems(state),

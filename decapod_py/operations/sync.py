@@ -79,9 +79,7 @@ def _plan(workspace: Workspace, state: State, allow_deletions: bool) -> Plan:
     folder = workspace.pages(state.connection)
     found = pages.on_disk(workspace.knowledge)
     known = dict(state.connection.execute("SELECT path, stamp FROM markdown_files WHERE state = 'same'").fetchall())
-    owners: dict[str, str] = dict(
-        state.connection.execute("SELECT path, id FROM entries WHERE status != 'deleted' AND filed ORDER BY id DESC")
-    )
+    owners = pages.owners(state)
     history = FileHistory(workspace.root, workspace.repository, f"{FOLDER}/knowledge")
     limits = Limits(workspace.policy.schemes, workspace.policy.lifetimes["default"], workspace.clock())
     seen: dict[str, str] = {}  # the file that each entry was found in

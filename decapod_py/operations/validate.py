@@ -14,15 +14,17 @@ from decapod_py.gates import baseline, registry
 from decapod_py.gates.context import Context
 from decapod_py.operations.catalogue import operation
 from decapod_py.storage import git
-from decapod_py.views.change import Change, Staged, change_since, merge_base
+from decapod_py.storage.hook_files import index_in_use
+from decapod_py.views.change import Staged, change_since, empty_tree, merge_base
 from decapod_py.workspace import make_local
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from decapod_py.gates.finding import Finding
     from decapod_py.gates.registry import Outcome
     from decapod_py.operations.requests import Validate
     from decapod_py.operations.shapes import FindingShape, GateShape, Validated
-    from decapod_py.views.state import State
     from decapod_py.workspace import Workspace
 
 
@@ -35,83 +37,84 @@ def validate(workspace: Workspace, request: Validate) -> Validated:
     """
     if request.explain is not None:
         return _explained(request.explain)
-    if request.staged and request.base is not None:
-        raise Misused("two-changes", "--staged and --base are two different changes", "leave one of them out")
-    staged = _staged(workspace) if request.staged else None
-    state = workspace.staged_state(staged.index_file) if staged else workspace.inspected()
-    change = _change(workspace, state, request.base, staged)
-    context = Context(workspace, state, change=change, path=request.path, staged=staged, run_proofs=request.run_proofs)
+    _refuse_contradictions(request)
+    context = _context(workspace, request)
     outcomes = _run(context, request.gates)
-    if request.write_baseline:
-        _write_baseline(workspace, [finding for outcome in outcomes for finding in outcome.findings])
     found = [finding for outcome in outcomes for finding in outcome.findings]
-    new, known = baseline.split(found, baseline.read(_baseline(context)))
-    result = _result(outcomes, new, len(known), change, request.strict)
+    if request.write_baseline:
+        _write_baseline(workspace, found, outcomes)
+    new, known = baseline.split(found, _baseline(context))
+    result = _result(context, outcomes, new, request.strict)
+    result["known"] = len(known)
     if request.format != "text":
         result["report"] = _report(request.format, outcomes, new, result)
     return result
 
 
-def _baseline(context: Context) -> bytes | None:
-    """A branch does not say for itself what is known: with --base the baseline of the base counts."""
-    if context.staged:
-        return context.tree.read(baseline.FILE).data
-    if context.change:
-        return context.workspace.file_at(context.change.base, baseline.FILE)
-    return read_bytes(os.path.join(context.workspace.root, baseline.FILE))
+def _refuse_contradictions(request: Validate) -> None:
+    if request.staged and request.base is not None:
+        raise Misused("two-changes", "--staged and --base are two different changes", "leave one of them out")
+    if request.write_baseline and (request.staged or request.base is not None or request.gates or request.path):
+        raise Misused(
+            "partial-baseline",
+            "a baseline of some findings would make all others new",
+            "leave --base, --staged, --gate and --path out",
+        )
 
 
-def _staged(workspace: Workspace) -> Staged:
-    from decapod_py.storage.hook_files import index_in_use
-
-    if workspace.repository is None:
-        raise Misused("no-git", "there is no git here, and so nothing is staged", "leave --staged out")
-    return Staged(index_in_use(workspace.repository.worktree))
-
-
-def _change(workspace: Workspace, state: State, base: str | None, staged: Staged | None) -> Change | None:
-    if staged is None and base is None:
-        return None
-    if workspace.repository is None:
-        raise Misused("no-git", "there is no git here, and so nothing to compare with", "leave --base out")
-    if staged is not None:
-        commit = git.head_commit(workspace.repository) or git.EMPTY_TREE
+def _context(workspace: Workspace, request: Validate) -> Context:
+    repository = workspace.repository
+    change = staged = None
+    if repository is None and (request.staged or request.base is not None):
+        raise Misused("no-git", "there is no git here, and so nothing to compare with", "leave --base and --staged out")
+    if request.staged:
+        assert repository
+        staged = Staged(index_in_use(repository.worktree))
+        state = workspace.staged_state(staged.index_file)
+        commit = git.head_commit(repository) or empty_tree(repository.worktree)
+        change = change_since(state, workspace.root, repository, commit, staged)
     else:
-        assert base is not None
-        commit = merge_base(workspace.root, workspace.repository, base)
-    return change_since(state, workspace.root, workspace.repository, commit, staged)
+        state = workspace.inspected()
+        if request.base is not None:
+            assert repository
+            commit = merge_base(workspace.root, repository, request.base)
+            change = change_since(state, workspace.root, repository, commit)
+    return Context(workspace, state, change=change, path=request.path, staged=staged, run_proofs=request.run_proofs)
 
 
 def _run(context: Context, wanted: list[str]) -> list[Outcome]:
-    if context.workspace.config_format() and not _readable(context):
-        outcome = registry.run(context, "format", "fail")
-        reason = "the data is of a newer version"
-        return [outcome, *(registry.Outcome(gate, "fail", "skipped", [], reason) for gate in registry.names()[1:])]
-    levels = context.policy.gates
     gates = list(dict.fromkeys(registry.known(gate) for gate in wanted)) or registry.names()
+    first = registry.run(context, "format", "fail")
+    if first.state != "passed":
+        reason = "the data is of a newer version, or that cannot be told"
+        others = [gate for gate in gates if gate != "format"]
+        return [first, *(registry.Outcome(gate, GATE_LEVELS[gate], "skipped", [], reason) for gate in others)]
     outcomes = []
     for number, gate in enumerate(gates, 1):
+        level = context.policy.gates[gate]
         # A gate that is asked for by name is asked, whatever its level.
-        level = GATE_LEVELS[gate] if wanted and levels[gate] == "off" else levels[gate]
-        outcomes.append(registry.run(context, gate, level))
+        outcomes.append(registry.run(context, gate, GATE_LEVELS[gate] if wanted and level == "off" else level))
         context.workspace.progress("gates", number, len(gates))
     return outcomes
 
 
-def _readable(context: Context) -> bool:
-    return registry.run(context, "format", "fail").state == "passed"
+def _baseline(context: Context) -> Counter[str]:
+    """What is known. A branch cannot forgive itself: with --base it is what the base knew."""
+    if context.change is not None and not context.staged:
+        return baseline.read(context.workspace.file_at(context.change.base, baseline.FILE))
+    return baseline.read(read_bytes(os.path.join(context.workspace.root, baseline.FILE)))
 
 
-def _result(outcomes: list[Outcome], new: list[Finding], known: int, change: Change | None, strict: bool) -> Validated:
+def _result(context: Context, outcomes: list[Outcome], new: list[Finding], strict: bool) -> Validated:
     failing = [finding for finding in new if strict or finding.level == "fail"]
     return {
         "ok": not failing,
         "broken": any(outcome.state == "broken" for outcome in outcomes),
-        "base": change.base if change else None,
+        "base": context.change.base if context.change else None,
         "gates": [_gate(outcome, new) for outcome in outcomes],
         "findings": [_finding(finding) for finding in new],
         "failing": len(failing),
-        "known": known,
+        "known": 0,
     }
 
 
@@ -158,7 +161,12 @@ def _report(form: str, outcomes: list[Outcome], findings: list[Finding], result:
     return json.dumps(result, ensure_ascii=False)
 
 
-def _write_baseline(workspace: Workspace, findings: list[Finding]) -> None:
+def _write_baseline(workspace: Workspace, findings: list[Finding], outcomes: list[Outcome]) -> None:
+    for outcome in outcomes:
+        if outcome.state == "broken":
+            raise Refused(
+                "gate-broken", f"the gate {outcome.gate} broke, so not all findings are known: {outcome.reason}"
+            )
     make_local(workspace.local)
     path = os.path.join(workspace.root, baseline.FILE)
     write_whole(path, baseline.written(findings), scratch=workspace.local)
@@ -203,13 +211,11 @@ def _for_a_hook(workspace: Workspace, base: str | None, staged: bool) -> dict[st
         explain=None,
         run_proofs=False,
     )
-    try:
-        result = validate(workspace, request)  # type: ignore[arg-type]
-    except Refused as problem:
-        return {"ok": False, "lines": [problem.message]}
+    result = validate(workspace, request)  # type: ignore[arg-type]
     lines = [
         f"{one['severity']}: {one['message']} [{one['gate']}]"
         for one in result["findings"]
         if one["severity"] == "error" or len(result["findings"]) <= 10
     ]
+    lines += [f"the gate {one['gate']} broke: {one['reason']}" for one in result["gates"] if one["state"] == "broken"]
     return {"ok": result["ok"], "lines": lines}

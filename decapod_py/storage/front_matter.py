@@ -114,15 +114,22 @@ def unknown_lines(data: bytes, known: Iterable[str], *, markers_are_text: bool =
     if not _opens(text):
         return ""
     kept: list[str] = []
+    remarks: list[str] = []  # they belong to what follows them
     ours = set(known)
-    keeping = True
+    keeping = False
     for line in _split(text)[0].split("\n"):
+        if line.startswith("#"):
+            remarks.append(line.rstrip())
+            continue
         key = _TOP_LEVEL_KEY.match(line)
         if key:
             keeping = key[1].strip("\"'") not in ours
         if keeping and (line.strip() or kept):
-            kept.append(line.rstrip())
-    return "\n".join(kept).rstrip("\n")
+            kept += [*remarks, line.rstrip()]
+            remarks = []
+        elif key:
+            remarks = []
+    return "\n".join([*kept, *remarks]).rstrip("\n")
 
 
 _TOP_LEVEL_KEY = re.compile(r"([^\s#\-\[{][^:]*?)\s*:(?:\s|$)")

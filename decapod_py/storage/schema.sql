@@ -1,4 +1,12 @@
 -- Generated from tables.py: make generate.
+CREATE TABLE chunk_vectors (
+	number INTEGER NOT NULL,
+	digest BLOB NOT NULL,
+	model VARCHAR NOT NULL,
+	vector BLOB NOT NULL,
+	PRIMARY KEY (number)
+);
+CREATE UNIQUE INDEX ix_chunk_vectors_key ON chunk_vectors (digest, model);
 CREATE TABLE citation_checks (
 	anchor BLOB NOT NULL,
 	stamp VARCHAR NOT NULL,
@@ -56,6 +64,17 @@ CREATE INDEX ix_entries_key ON entries (merge_key, scope);
 CREATE INDEX ix_entries_path ON entries (path);
 CREATE INDEX ix_entries_title_key ON entries (title_key);
 CREATE INDEX ix_entries_updated ON entries (updated);
+CREATE TABLE entry_chunks (
+	number INTEGER NOT NULL,
+	place INTEGER NOT NULL,
+	stamp BLOB NOT NULL,
+	first INTEGER NOT NULL,
+	last INTEGER NOT NULL,
+	digest BLOB NOT NULL,
+	PRIMARY KEY (number, place)
+)
+ WITHOUT ROWID;
+CREATE INDEX ix_entry_chunks_digest ON entry_chunks (digest);
 CREATE TABLE event_copies (
 	segment VARCHAR NOT NULL,
 	"offset" INTEGER NOT NULL,
@@ -93,6 +112,7 @@ CREATE TABLE events (
 	ledger VARCHAR NOT NULL,
 	type VARCHAR NOT NULL,
 	recorded INTEGER NOT NULL,
+	agent VARCHAR NOT NULL,
 	segment VARCHAR NOT NULL,
 	"offset" INTEGER NOT NULL,
 	length INTEGER NOT NULL,
@@ -112,6 +132,16 @@ CREATE TABLE feedback (
 	unknown INTEGER NOT NULL,
 	PRIMARY KEY (entry_id)
 );
+CREATE TABLE findings (
+	id VARCHAR NOT NULL,
+	task_id VARCHAR NOT NULL,
+	agent VARCHAR NOT NULL,
+	summary VARCHAR NOT NULL,
+	knowledge_id VARCHAR,
+	recorded INTEGER NOT NULL,
+	PRIMARY KEY (id)
+);
+CREATE INDEX ix_findings_task_id ON findings (task_id);
 CREATE TABLE markdown_files (
 	path VARCHAR NOT NULL,
 	entry_id VARCHAR NOT NULL,
@@ -185,3 +215,15 @@ CREATE TABLE segments (
 	inode INTEGER NOT NULL,
 	PRIMARY KEY (path)
 );
+CREATE TABLE tasks (
+	id VARCHAR NOT NULL,
+	title VARCHAR NOT NULL,
+	description VARCHAR NOT NULL,
+	tags VARCHAR NOT NULL,
+	agent VARCHAR NOT NULL,
+	created INTEGER NOT NULL,
+	status VARCHAR NOT NULL,
+	decided VARCHAR NOT NULL,
+	PRIMARY KEY (id)
+);
+CREATE INDEX ix_tasks_status ON tasks (status);

@@ -48,6 +48,7 @@ class EventRow(SQLModel, table=True):
     ledger: str
     type: str
     recorded: int
+    agent: str  # that it names, or its actor
     segment: str = Field(index=True)
     offset: int
     length: int
@@ -83,7 +84,7 @@ class EventParent(SQLModel, table=True):
 
 
 class EventSubject(SQLModel, table=True):
-    """What an event acts on: `e:<entry id>` or `p:<promotion id>`."""
+    """What an event acts on: `e:<entry id>`, `p:<promotion id>`, `t:<task id>` or `f:<finding id>`."""
 
     __tablename__ = "event_subjects"
     __table_args__ = _CLUSTERED
@@ -177,6 +178,30 @@ class MergedEvent(SQLModel, table=True):
     hash: bytes = Field(sa_type=LargeBinary, primary_key=True)
 
 
+class EntryChunk(SQLModel, table=True):
+    """A passage of an entry as it was when it was cut: a memory, no part of the fold."""
+
+    __tablename__ = "entry_chunks"
+    __table_args__ = _CLUSTERED
+    number: int = Field(primary_key=True)
+    place: int = Field(primary_key=True)
+    stamp: bytes = Field(sa_type=LargeBinary)  # the entry's digest then
+    first: int
+    last: int
+    digest: bytes = Field(sa_type=LargeBinary, index=True)
+
+
+class ChunkVector(SQLModel, table=True):
+    """What a model makes of a passage: the same words have the same vector, whichever entry they are in."""
+
+    __tablename__ = "chunk_vectors"
+    __table_args__ = (Index("ix_chunk_vectors_key", "digest", "model", unique=True),)
+    number: int = Field(primary_key=True)
+    digest: bytes = Field(sa_type=LargeBinary)
+    model: str
+    vector: bytes = Field(sa_type=LargeBinary)  # float32, little-endian
+
+
 class PromotionRow(SQLModel, table=True):
     __tablename__ = "promotions"
     id: str = Field(primary_key=True)
@@ -208,6 +233,28 @@ class FeedbackRow(SQLModel, table=True):
     neutral: int
     hurt: int
     unknown: int
+
+
+class TaskRow(SQLModel, table=True):
+    __tablename__ = "tasks"
+    id: str = Field(primary_key=True)
+    title: str
+    description: str
+    tags: str
+    agent: str
+    created: int
+    status: str = Field(index=True)
+    decided: str
+
+
+class FindingRow(SQLModel, table=True):
+    __tablename__ = "findings"
+    id: str = Field(primary_key=True)
+    task_id: str = Field(index=True)
+    agent: str
+    summary: str
+    knowledge_id: str | None
+    recorded: int
 
 
 class PendingMarkdown(SQLModel, table=True):

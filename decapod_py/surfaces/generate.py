@@ -84,12 +84,13 @@ def generated(operations: list[Operation]) -> dict[str, str]:
 _GATES_PAGE = """\
 # Gates
 
-`decapod validate` (or `check`) proves that what the repository knows still matches the repository. It never repairs. With
-`--base REF` it looks at what a branch changes since it left REF; in CI that needs the whole history (`fetch-depth: 0`).
-Exit 0: nothing that fails; 1: findings that fail (with `--strict` warnings too); 2: misused; 3: a gate broke. A gate that
-was skipped says so, and did not pass. `[gates]` in `.decapod/config.toml` sets each level to `fail`, `warn` or `off`.
-`--write-baseline` records today's findings in `.decapod/baseline.json`: from then on only new ones count.
-`--format sarif` and `--format github` are for forges.
+`decapod validate` (or `check`) proves that what the repository knows still matches the repository. It never repairs.
+With `--base REF` it looks at what a branch changes since it left REF; in CI that needs the whole history
+(`fetch-depth: 0`). Exit 0: nothing that fails; 1: findings that fail (with `--strict` warnings too); 2: misused; 3: a
+gate broke. A gate that was skipped says so, and did not pass. `[gates]` in `.decapod/config.toml` sets each level to
+`fail`, `warn` or `off`; with `--base` the stricter of the branch's and the base's counts. `--write-baseline` records
+today's findings in `.decapod/baseline.json`: from then on only new ones count. `--format sarif` and `--format github`
+are for forges.
 
 This page is made from the gates themselves; `decapod validate --explain GATE` tells the same.
 """

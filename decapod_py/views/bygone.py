@@ -17,16 +17,26 @@ from decapod_py.domain.named import is_telling
 from decapod_py.foundation.progress import Progress
 from decapod_py.storage import git
 
-_QUIET = ("-c", "core.quotePath=false", "-c", "log.showSignature=false", "-c", "log.follow=false")
+# Whatever the settings of the machine, the answers have one form.
+_SETTINGS = (
+    "core.quotePath=false",
+    "log.showSignature=false",
+    "log.follow=false",
+    "i18n.logOutputEncoding=UTF-8",
+    "diff.interHunkContext=0",
+    "diff.relative=false",
+)
+_QUIET = tuple(part for setting in _SETTINGS for part in ("-c", setting))
 _LOG = (*_QUIET, "log", "--no-renames", "--no-notes", "--no-color", "--no-ext-diff", "--no-textconv")
 _HEADER = "--format=%x01%H%x1f%cs%x1f%s"
 _MARK = b"\x01\x02decapod\x03"  # between commits, where contents are shown: no text holds it
 _RENAME_LIMIT = "-l2000"  # files compared with each other; git gives up quietly beyond it
+_COMMITS_AT_ONCE = 500  # on one command line
 _LONGEST_RENAME_CHAIN = 5
 _MOST_ENDINGS = 3  # places of one file name in the past; more than one is ambiguous already
 _EVERY = 500  # commits between two words about progress
 _NO_WORD = bytes(code if chr(code).isalnum() or code == ord("_") or code > 127 else ord(" ") for code in range(256))
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 class Removal(NamedTuple):
@@ -206,21 +216,27 @@ def _removal(header: str) -> Removal:
 
 def _renames_by(root: str, commits: set[str]) -> dict[str, dict[str, str]]:
     """Old and new names in these commits. Similar files are looked for here only, and not in all of history."""
-    if not commits:
-        return {}
-    arguments = ("diff-tree", "--stdin", "-r", "-z", "-M", _RENAME_LIMIT, "--name-status", "--diff-filter=R")
-    try:
-        answer = git.ask(root, *_QUIET, *arguments, stdin="".join(f"{commit}\n" for commit in sorted(commits)))
-    except git.GitFailed:  # a clone without its blobs cannot compare them
-        return {}
+    found: dict[str, dict[str, str]] = {}
+    ordered = sorted(commits)
+    for begin in range(0, len(ordered), _COMMITS_AT_ONCE):
+        some = ordered[begin : begin + _COMMITS_AT_ONCE]
+        try:
+            found |= _renamed(root, some, "-M")
+        except git.GitFailed:  # a clone without its blobs knows only files that stayed as they were
+            found |= _renamed(root, some, "-M100%")
+    return found
+
+
+def _renamed(root: str, commits: list[str], similar: str) -> dict[str, dict[str, str]]:
+    arguments = ("--no-walk=unsorted", similar, _RENAME_LIMIT, "--name-status", "--diff-filter=R", "-z", _HEADER)
     renames: dict[str, dict[str, str]] = {}
     by: dict[str, str] = {}
-    fields = iter(answer.split("\0"))
-    for field in fields:
-        if field in commits:
-            by = renames.setdefault(field, {})
-        elif field:
-            old, new = next(fields), next(fields)
+    pieces = map(_text, git.stream(root, *_LOG, *arguments, *commits))
+    for piece in pieces:
+        if piece.startswith("\x01"):
+            by = renames.setdefault(_removal(piece).commit, {})
+        elif piece.strip("\n"):
+            old, new = next(pieces), next(pieces)
             by[_composed(old)] = _composed(new)
     return renames
 
@@ -270,7 +286,7 @@ def _hunks(lines: Iterator[str], since: Removal | None) -> Iterator[Hunk]:
             path = line[4:].rstrip("\t")
         elif found := _HUNK.match(line):
             removed = _take(lines, int(found[1] or 1))
-            added = _take(lines, int(found[2] or 1))
+            added = _take(lines, int(found[3] or 1))
             if removed:
                 yield Hunk(since, path, blob, removed, added)
 
@@ -283,6 +299,20 @@ def _take(lines: Iterator[str], count: int) -> list[str]:
         if not line.startswith("\\"):
             taken.append(line[1:])
     return taken
+
+
+def written_since(root: str, base: str) -> Iterator[tuple[str, range]]:
+    """The lines of each file that are new between a commit and the working tree."""
+    plain = ("-M", "--no-color", "--no-ext-diff", "--no-textconv", "-U0", "--no-prefix")
+    lines = map(_text, git.stream(root, *_QUIET, "diff", *plain, base, end=b"\n"))
+    path = ""
+    for line in lines:
+        if line.startswith("+++ "):
+            path = _composed(line[4:].rstrip("\t"))
+        elif found := _HUNK.match(line):
+            added = int(found[3] or 1)
+            _take(lines, int(found[1] or 1) + added)  # a line that looks like a header is none inside a hunk
+            yield path, range(int(found[2]), int(found[2]) + added)
 
 
 def earlier_blobs(root: str, paths: list[str], seconds: float) -> Iterator[tuple[Removal, str, str]]:

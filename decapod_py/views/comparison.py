@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 # What must be the same in a database made anew. Row numbers may differ, and which of an event's copies is shown.
 _COMPARED = {
-    "events": "SELECT lower(hex(hash)), event_id, ledger, type, recorded, has_text, is_head FROM events ORDER BY hash",
+    "events": "SELECT lower(hex(hash)), event_id, ledger, type, recorded, agent, has_text, is_head FROM events"
+    " ORDER BY hash",
     "places of events": "SELECT lower(hex(hash)), segment, offset, length FROM events"
     " WHERE hash NOT IN (SELECT hash FROM event_copies) ORDER BY hash",
     "event_subjects": "SELECT lower(hex(e.hash)), s.subject FROM event_subjects s JOIN events e ON e.number = s.event"
@@ -24,6 +25,8 @@ _COMPARED = {
     "promotions": "SELECT * FROM promotions ORDER BY id",
     "promotion_uses": "SELECT * FROM promotion_uses ORDER BY promotion, entry_id",
     "feedback": "SELECT * FROM feedback ORDER BY entry_id",
+    "tasks": "SELECT * FROM tasks ORDER BY id",
+    "findings": "SELECT * FROM findings ORDER BY id",
     "search": "SELECT e.id, w.title, w.tags, w.content FROM entry_words w JOIN entries e ON e.number = w.rowid"
     " ORDER BY e.id",
 }

@@ -6,6 +6,7 @@ the two leaves nothing half done. A file that a person changed is left alone and
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from errno import EDQUOT, ENOSPC, EROFS
@@ -135,11 +136,17 @@ def _noted(connection: Connection) -> Iterator[tuple[str, str, Entry | None]]:
 
 
 def _owner(state: State, path: str, entry: Entry) -> Entry:
-    """Whose file it is: of two entries that people gave one name, the smaller id's."""
+    """Whose file it is, where several entries say that it is theirs."""
     if is_named_for(path.rsplit("/", 1)[-1], entry.id):
         return entry
-    found = state.entries("path = ? AND status != 'deleted' AND filed", (path,), order="id LIMIT 1")
-    return next(found, entry)
+    holders = {found.id: found for found in state.entries("path = ? AND status != 'deleted' AND filed", (path,))}
+    return holders[rightful(path, list(holders))] if holders else entry
+
+
+def rightful(path: str, entry_ids: list[str]) -> str:
+    """Of entries that name one file, the one whose digest it bears, or else the smallest id."""
+    name = path.rsplit("/", 1)[-1]
+    return next((entry_id for entry_id in entry_ids if is_named_for(name, entry_id)), min(entry_ids))
 
 
 class Seen(NamedTuple):
@@ -305,14 +312,13 @@ def _unlike(pages: Pages, known: dict[str, str], where: str = "1") -> list[Page]
     rows = pages.state.connection.execute(
         f"SELECT path, id, status != 'deleted' AND filed FROM entries WHERE {where} ORDER BY path, 3 DESC, id"
     ).fetchall()
-    owned = None
+    rightful_owners = _shared_paths(pages.state)
     for path, entry_id, filed in rows:
         now = _stamp(pages.file(path))
-        if path == owned:
+        if rightful_owners.get(path, entry_id) != entry_id:
             if filed:
                 found.append(Page(path, entry_id, "crowded"))
             continue
-        owned = path
         if not filed:
             if now:
                 found.append(Page(path, entry_id, "undeleted"))
@@ -326,6 +332,25 @@ def _unlike(pages: Pages, known: dict[str, str], where: str = "1") -> list[Page]
             if state != "same":
                 found.append(Page(path, entry_id, state))
     return found
+
+
+def owners(state: State) -> dict[str, str]:
+    """Whose each file is."""
+    living = state.connection.execute("SELECT path, id FROM entries WHERE status != 'deleted' AND filed")
+    return {**dict(living.fetchall()), **_shared_paths(state)}
+
+
+def _shared_paths(state: State) -> dict[str, str]:
+    """The files that more than one entry names, and whose each is."""
+    rows = state.connection.execute(
+        "SELECT path, json_group_array(id), json_group_array(CASE WHEN status != 'deleted' AND filed THEN id END)"
+        " FROM entries GROUP BY path HAVING count(*) > 1"
+    )
+    owners = {}
+    for path, everybody, living in rows:
+        named = [entry_id for entry_id in json.loads(living) if entry_id] or json.loads(everybody)
+        owners[path] = rightful(path, named)
+    return owners
 
 
 def _strangers(pages: Pages) -> list[Page]:

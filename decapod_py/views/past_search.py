@@ -79,6 +79,9 @@ def _wanted(entry: Entry, filters: Filters, now: int) -> bool:
         and filters.status in (status, "any")
         and filters.scope in (entry.scope, None)
         and (filters.window_days is None or entry.created >= now - filters.window_days * DAY)
+        and filters.author in (entry.author, None)
+        and entry.path.startswith(filters.path_prefix or "")
+        and (filters.since is None or entry.updated >= filters.since)
         and all(words.tag_key(tag) in tags for tag in filters.tags)
     )
 

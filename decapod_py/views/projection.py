@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decapod_py.domain import words
+from decapod_py.domain.agents import agent_of
 from decapod_py.domain.entry import Entry
 from decapod_py.domain.event import Event
 from decapod_py.domain.fold import (
@@ -28,6 +29,7 @@ from decapod_py.domain.fold import (
     texts,
     versions_of,
 )
+from decapod_py.domain.tasks import TASKS, Finding, Task, findings_of, fold_finding, fold_task, tasks_of
 from decapod_py.foundation import workers
 from decapod_py.storage import database, segments
 from decapod_py.storage.segments import Segment
@@ -50,7 +52,7 @@ class Arrival(NamedTuple):
     """What the database notes of an event: where it stands and what it acts on."""
 
     identity: bytes
-    row: tuple[str, str, str, int, str, int, int, bool]  # event id, ledger, type, time, segment, offset, length, text?
+    row: tuple[str, str, str, int, str, str, int, int, bool]  # of `events`: event id to `has_text`
     parents: list[bytes]
     subjects: list[str]
     feedback: tuple[str, list[str]] | None
@@ -126,7 +128,7 @@ def catch_up(
 
 def folded_from_nothing(ledgers: str, progress: Progress) -> Connection:
     """A database in memory that holds what the ledgers say, and nothing that anybody remembered."""
-    fresh = database.open_in_memory(search.DDL)
+    fresh = database.open_in_memory(search.UNINDEXED_DDL)
     catch_up(fresh, ledgers, difference(fresh, ledgers), progress)
     return fresh
 
@@ -147,7 +149,7 @@ def arrival(event: Event, segment: str, offset: int, length: int) -> Arrival:
     kind, time, has_text = event["type"], recorded(event), "text" in event
     return Arrival(
         bytes.fromhex(event["hash"]),
-        (event["event_id"], event["ledger"], kind, time, segment, offset, length, has_text),
+        (event["event_id"], event["ledger"], kind, time, agent_of(event), segment, offset, length, has_text),
         [_hash(parent) for parent in dict.fromkeys(event["prev"])],
         subjects_of(event),
         feedback_of(event),
@@ -164,7 +166,7 @@ def take_in(connection: Connection, batch: list[Arrival]) -> set[str]:
     seen = {row[0] for row in _rows_of(connection, "SELECT hash FROM events WHERE hash IN", identities)}
     for identity, row, built_on, named, outcome, redacts in batch:
         if identity in seen:
-            connection.execute("INSERT OR REPLACE INTO event_copies VALUES (?, ?, ?, ?, ?)", (*row[4:], identity))
+            connection.execute("INSERT OR REPLACE INTO event_copies VALUES (?, ?, ?, ?, ?)", (*row[5:], identity))
             copied.append(identity)
             continue
         seen.add(identity)
@@ -186,7 +188,7 @@ def take_in(connection: Connection, batch: list[Arrival]) -> set[str]:
         row[0] for row in _rows_of(connection, "SELECT parent FROM event_parents WHERE parent IN", identities)
     }
     connection.executemany(
-        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [(*row, row[1] not in named_parents) for row in rows],
     )
     connection.executemany("INSERT OR IGNORE INTO event_parents VALUES (?, ?)", parents)
@@ -230,6 +232,8 @@ def _subjects(connection: Connection, number: int) -> set[str]:
 
 def subjects_of(event: Event) -> list[str]:
     """What an event acts on, as the database names it."""
+    if event["ledger"] == TASKS:
+        return [f"t:{task}" for task in tasks_of(event)] + [f"f:{finding}" for finding in findings_of(event)]
     entries = [f"e:{entry_id}" for entry_id in entries_of(event)]
     return entries + [f"p:{promotion}" for promotion in promotions_of(event)]
 
@@ -252,8 +256,9 @@ def refold(
         for folded in workers.mapped(fold, placed, many=total >= _BULK):
             for promotion_id, promotion in folded.promotions.items():
                 _write_promotion(connection, promotion_id, promotion)
+            _write_tasks(connection, folded.tasks, folded.findings)
             _write_entries(connection, folded.entries)
-            done += len(folded.promotions) + len(folded.entries)
+            done += len(folded.promotions) + len(folded.tasks) + len(folded.findings) + len(folded.entries)
             progress("folding", done, total)
         if total >= _BULK:
             search.tidy(connection)
@@ -282,18 +287,24 @@ class Folded(NamedTuple):
 
     entries: dict[str, Ready | None]
     promotions: dict[str, Promotion | None]
+    tasks: dict[str, Task | None]
+    findings: dict[str, Finding | None]
 
 
 def _folded(placed: Places, lines: Lines, remembered: dict[bytes, Event], stamp: Callable[[Entry], str]) -> Folded:
-    folded = Folded({}, {})
+    folded = Folded({}, {}, {}, {})
     for subject, places in placed.items():
         kind, subject_id = subject[:2], subject[2:]
         events = [remembered.get(place[0]) or lines.event(*place[1:]) for place in places]
         if kind == "e:":
             entry = fold_entry(subject_id, events)
             folded.entries[subject_id] = _ready(entry, events, stamp(entry)) if entry else None
-        else:
+        elif kind == "p:":
             folded.promotions[subject_id] = fold_promotion(subject_id, events)
+        elif kind == "t:":
+            folded.tasks[subject_id] = fold_task(subject_id, events)
+        else:
+            folded.findings[subject_id] = fold_finding(subject_id, events)
     return folded
 
 
@@ -405,6 +416,15 @@ def _write_promotion(connection: Connection, promotion_id: str, promotion: Promo
     if promotion:
         values = promotion._replace(evidence_refs=json.dumps(promotion.evidence_refs))  # type: ignore[arg-type]
         connection.execute(f"INSERT INTO promotions VALUES ({', '.join('?' * len(values))})", values)
+
+
+def _write_tasks(connection: Connection, tasks: dict[str, Task | None], findings: dict[str, Finding | None]) -> None:
+    connection.executemany("DELETE FROM tasks WHERE id = ?", [(task_id,) for task_id in tasks])
+    rows = [task._replace(tags=json.dumps(task.tags)) for task in tasks.values() if task]  # type: ignore[arg-type]
+    connection.executemany(f"INSERT INTO tasks VALUES ({', '.join('?' * len(Task._fields))})", rows)
+    connection.executemany("DELETE FROM findings WHERE id = ?", [(finding_id,) for finding_id in findings])
+    posted = [finding for finding in findings.values() if finding]
+    connection.executemany(f"INSERT INTO findings VALUES ({', '.join('?' * len(Finding._fields))})", posted)
 
 
 def _count_feedback(connection: Connection, rows: list[tuple[int, str, str]]) -> None:

@@ -6,8 +6,6 @@ when it never did: then it may be an example, a file of the reader's or another 
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,12 +14,11 @@ from decapod_py.domain.mentions import mentions_in
 from decapod_py.foundation.progress import Progress
 from decapod_py.storage import git
 from decapod_py.views import scan_commands, scan_paths, scan_symbols
-from decapod_py.views.bygone import Wanted, removed_paths
+from decapod_py.views.bygone import Wanted, removed_paths, written_since
 from decapod_py.views.scan_report import Finding, Named, Reference, Report
 
 _SECONDS_FOR_PATHS = 300.0  # for one walk through the names of history
 _LARGEST_DOCUMENT = 20_000_000  # characters
-_ADDED = re.compile(rb"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 
 
 class Scan(NamedTuple):
@@ -96,13 +93,6 @@ class Branch(NamedTuple):
 def branch_since(root: str, base: str) -> Branch:
     """What happened between a commit and the working tree."""
     lines: dict[str, list[range]] = {}
-    path = ""
-    arguments = ("-c", "core.quotePath=false", "diff", "-U0", "-M", "--no-color", "--no-ext-diff", "--no-textconv")
-    for line in git.stream(root, *arguments, "--no-prefix", base, end=b"\n"):
-        if line.startswith(b"+++ "):
-            name = line[4:].rstrip(b"\t").decode("utf-8", "surrogateescape")
-            path = unicodedata.normalize("NFC", name)
-        elif found := _ADDED.match(line):
-            begin, count = int(found[1]), int(found[2] or 1)
-            lines.setdefault(path, []).append(range(begin, begin + count))
+    for path, written in written_since(root, base):
+        lines.setdefault(path, []).append(written)
     return Branch(lines, set(git.ask(root, "rev-list", f"{base}..HEAD").split()))

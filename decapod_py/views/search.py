@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decapod_py.domain import words
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from decapod_py.domain.entry import Entry
     from decapod_py.domain.words import Term
+    from decapod_py.views.meaning import Near
 
 Words = tuple[str, str, str]  # title, tags and content as they are indexed
 Row = tuple[int, str, str, str]  # a number and its words
@@ -34,11 +36,15 @@ CREATE TABLE entry_sketch (value INTEGER NOT NULL, number INTEGER NOT NULL, PRIM
 CREATE INDEX entries_matched ON entries (number, status, expires, created, scope, id);
 """
 
+# The words without their index, which is most of the work: enough to compare them. What is told to the index is a row.
+UNINDEXED_DDL = f"CREATE TABLE entry_words (title, tags, content, entry_words, rank);\n{DDL.split(';', 2)[2]}"
+
 ALIKE = 0.6  # the share of word pairs from which two texts are near-duplicates
 _MAX_HOLDERS = 64  # entries looked at for one value of a sketch: boilerplate is in thousands
 _MAX_CANDIDATES = 8  # texts compared for one call
 
 _MANY_ENTRIES = 20_000  # from here on a word in a tenth of them costs more than it tells
+_BEST = 3  # matches whose evidence is looked at
 _FLOOR = 1e-6  # the weight bm25 gives a word that is in at least half of the entries
 
 _FEEDBACK_WEIGHT, _FEEDBACK_PRIOR = 0.2, 3
@@ -64,6 +70,9 @@ class Filters(NamedTuple):
     tags: tuple[str, ...] = ()  # all of them
     scope: str | None = None
     window_days: int | None = None  # created in the last so many days
+    author: str | None = None  # who wrote it first
+    path_prefix: str | None = None  # how the path of its file begins, below the folder of entries
+    since: int | None = None  # updated then or later
 
 
 class Hit(NamedTuple):
@@ -75,6 +84,7 @@ class Hit(NamedTuple):
     score: float
     matched: tuple[str, ...] = ()  # the query's terms in this entry, when an explanation was asked for
     drift: float = 1  # what its citations make of the score
+    near: Near | None = None  # how near its meaning comes, where that was asked
 
 
 class Indexed(NamedTuple):
@@ -88,6 +98,15 @@ class SearchOutcome(NamedTuple):
     hits: list[Hit]
     total: int  # matches that pass the filters, of which `hits` are the best
     terms: tuple[str, ...]  # what was looked for, for snippets
+    evidence: float = 0  # the largest share of the query, by weight, that one of the best matches has
+
+
+class Candidate(NamedTuple):
+    """An entry that passes the filters."""
+
+    id: str
+    recency: float
+    feedback: float
 
 
 class Alike(NamedTuple):
@@ -150,8 +169,13 @@ def tidy(connection: Connection) -> None:
 
 
 def forget_deleted(connection: Connection) -> None:
-    """Makes the index anew: it keeps the words of deleted rows until it happens to be joined."""
+    """Makes the index anew: it keeps the words of deleted rows until it happens to be joined.
+
+    Vectors go too, for they tell of words that are gone; the next question that needs them makes them anew.
+    """
     connection.execute("INSERT INTO entry_words (entry_words) VALUES ('rebuild')")
+    connection.execute("DELETE FROM entry_chunks")
+    connection.execute("DELETE FROM chunk_vectors")
 
 
 def unindex(connection: Connection, number: int) -> None:
@@ -176,9 +200,11 @@ def search(
     rank: str = "relevance",
     limit: int = 10,
     explain: bool = False,
+    weigh: bool = False,
 ) -> SearchOutcome:
-    """The best matches of a query, ties by id, and how many match in all."""
-    terms, scale = _telling(connection, words.parse(query))
+    """The best matches of a query, ties by id, and how many match in all; `weigh` tells the evidence for them."""
+    asked = words.parse(query)
+    terms, scale = _telling(connection, asked)
     if not terms:
         return NOTHING
     wanted, values = _conditions(filters, now)
@@ -197,7 +223,31 @@ def search(
     total = len(hits) if len(hits) < limit else _count(connection, wanted, values)
     if explain:
         hits = [hit._replace(matched=_matched(connection, hit.number, terms)) for hit in hits]
-    return SearchOutcome(hits, total, tuple(term.label for term in terms))
+    evidence = _evidence(connection, asked, terms, hits[:_BEST]) if weigh else 0
+    return SearchOutcome(hits, total, tuple(term.label for term in terms), evidence)
+
+
+def candidates(connection: Connection, *, now: int, filters: Filters) -> dict[int, Candidate]:
+    """Every entry that passes the filters, by its number."""
+    wanted, values = _conditions(filters, now)
+    source = _MATCHES if filters.tags else "entries AS e"
+    rows = connection.execute(
+        f"SELECT e.number, e.id, {_RECENCY}, {_FEEDBACK} FROM {source}"
+        f" LEFT JOIN feedback AS f ON f.entry_id = e.id WHERE {wanted}",
+        values,
+    )
+    return {number: Candidate(*candidate) for number, *candidate in rows}
+
+
+def matched(connection: Connection, query: str, hits: list[Hit]) -> list[Hit]:
+    """The same, each with the query's terms that are in it."""
+    terms, _ = _telling(connection, words.parse(query))
+    return [hit._replace(matched=_matched(connection, hit.number, terms)) for hit in hits]
+
+
+def path_prefix(given: str) -> str:
+    """How paths begin in the database, whether or not the folder of all entries was named."""
+    return given.removeprefix("./").removeprefix(".decapod/knowledge").lstrip("/")
 
 
 def similar(
@@ -252,6 +302,15 @@ def _conditions(filters: Filters, now: int) -> tuple[str, dict[str, Any]]:
     if filters.window_days is not None:
         conditions.append("e.created >= :since")
         values["since"] = now - filters.window_days * DAY
+    if filters.author is not None:
+        conditions.append("e.author = :author")
+        values["author"] = filters.author
+    if filters.path_prefix is not None:
+        conditions.append("substr(e.path, 1, length(:prefix)) = :prefix")
+        values["prefix"] = filters.path_prefix
+    if filters.since is not None:
+        conditions.append("e.updated >= :updated")
+        values["updated"] = filters.since
     for place, tag in enumerate(filters.tags):
         conditions.append(f"instr(entry_words.tags, :tag{place})")
         values[f"tag{place}"] = words.searchable(words.tag_key(tag))
@@ -266,6 +325,26 @@ def _count(connection: Connection, wanted: str, values: dict[str, Any]) -> int:
 def _matched(connection: Connection, number: int, terms: list[Term]) -> tuple[str, ...]:
     statement = "SELECT 1 FROM entry_words WHERE entry_words MATCH ? AND rowid = ?"
     return tuple(term.label for term in terms if connection.execute(statement, (_expression(term), number)).fetchone())
+
+
+def _evidence(connection: Connection, asked: list[Term], telling: list[Term], best: list[Hit]) -> float:
+    """1 where a match has every word of the query. A word that no entry has weighs most: nothing here speaks of it."""
+    entries: int = connection.execute("SELECT count(*) FROM entry_words_docsize").fetchone()[0]
+    single = [term for term in asked if len(term.words) == 1] or asked
+    weights = {}
+    for term in single:
+        count = _frequency(connection, term, entries // 10 + 1)
+        if term in telling or not count:  # the others are in too many entries to be looked for
+            weights[term] = log(1 + (entries - count + 0.5) / (count + 0.5))
+    whole = sum(weights.values())
+    if not whole:
+        return 1.0
+    known = [term for term in weights if term in telling]
+    shares = []
+    for hit in best:
+        matched = set(_matched(connection, hit.number, known))
+        shares.append(sum(weights[term] for term in known if term.label in matched) / whole)
+    return max(shares, default=0.0)
 
 
 def _telling(connection: Connection, terms: list[Term]) -> tuple[list[Term], float]:

@@ -266,6 +266,9 @@ class State:
             whole.update(json.dumps(row).encode())
         for row in self.connection.execute(f"SELECT entry_id, {', '.join(OUTCOMES)} FROM feedback ORDER BY entry_id"):
             whole.update(json.dumps(row).encode())
+        for table in ("tasks", "findings"):
+            for row in self.connection.execute(f"SELECT * FROM {table} ORDER BY id"):
+                whole.update(json.dumps(row).encode())
         return whole.hexdigest()
 
     def _places_of(self, subject: str) -> list[tuple[str, int, int]]:

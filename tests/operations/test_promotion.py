@@ -32,7 +32,10 @@ def rule(knowledge: Any, promotion: str, **fields: Any) -> Any:
 
 def test_an_approved_promotion_lets_the_entry_become_a_rule(knowledge):
     promotion = promote(
-        knowledge, evidence_refs=[" cmd:b ", "commit:ABCDEF0", "cmd:b", "", "cmd:a"], reason=" It hurt ", actor="Ada"
+        knowledge,
+        evidence_refs=[" cmd:b ", "url:https://example.com/z", "cmd:b", "", "cmd:a"],
+        reason=" It hurt ",
+        actor="Ada",
     )
 
     assert ULID.fullmatch(promotion["event_id"])
@@ -43,7 +46,7 @@ def test_an_approved_promotion_lets_the_entry_become_a_rule(knowledge):
         "source_version": knowledge.get(id="payments")["version"],
         "target_class": "procedural",
         "target_id": None,
-        "evidence_refs": ["cmd:a", "cmd:b", "commit:abcdef0"],
+        "evidence_refs": ["cmd:a", "cmd:b", "url:https://example.com/z"],
         "approved_by": "Bea",
         "actor": "Ada",
         "reason": "It hurt",

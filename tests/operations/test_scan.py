@@ -440,6 +440,35 @@ def test_a_shallow_clone_finds_less_and_says_so(story, tmp_path):
     assert ["shallow" in note for note in found["notes"]] == [True]
 
 
+def test_a_clone_without_blobs_fetches_nothing_and_says_what_it_could_not_read(story, tmp_path):
+    python_library(story)
+    git(story.top, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--filter=blob:none", f"file://{story.top}", "partial")
+    git(tmp_path / "partial", "remote", "set-url", "origin", "https://example.invalid/shop.git")
+
+    found = json.loads(run(tmp_path / "partial", "scan", "--json").stdout)
+
+    renamed = {hit["mention"]: hit["now"] for hit in found["findings"]}
+    assert renamed["src/shop/basket.py"] == "src/shop/cart.py"
+    assert renamed["python src/shop/tools/load.py"] is None
+    assert any("symbols was not read to its end" in note for note in found["notes"])
+
+
+def test_settings_of_the_machine_change_nothing(story):
+    python_library(story)
+    expected = story.scan()
+    for setting in (
+        *("color.ui=always", "diff.noprefix=true", "diff.mnemonicPrefix=true", "diff.interHunkContext=9"),
+        *("diff.external=false", "diff.renames=copies", "diff.relative=true", "core.quotePath=true"),
+        *("log.showSignature=true", "log.follow=true", "log.date=relative", "i18n.logOutputEncoding=latin1"),
+        *("format.pretty=oneline", "log.decorate=full", "diff.context=7", "status.relativePaths=false"),
+    ):
+        name, _, value = setting.partition("=")
+        git(story.top, "config", name, value)
+
+    assert story.scan() == expected
+
+
 def test_worktrees_detached_heads_and_folders_inside_will_do(story, tmp_path):
     commits = python_library(story)
     git(story.top, "worktree", "add", "-q", "--detach", str(tmp_path / "other"), commits["renamed"])

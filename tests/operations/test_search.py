@@ -56,7 +56,14 @@ def test_the_answer_has_its_documented_shape(knowledge):
     found = knowledge.search(query="gateway retry")
 
     (hit,) = found["results"]
-    assert found == {"query": "gateway retry", "count": 1, "omitted": 0, "results": [hit]}
+    assert found == {
+        "query": "gateway retry",
+        "mode": "hybrid",
+        "terms": ["gateway", "retry"],
+        "count": 1,
+        "omitted": 0,
+        "results": [hit],
+    }
     assert hit == {
         "id": "retries",
         "title": "Retries stop at 3",

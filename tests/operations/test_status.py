@@ -22,6 +22,8 @@ def test_an_empty_workspace_has_the_digest_of_nothing(opened, repository):
         "clashes": [],
         "proposals": 0,
         "expired": 0,
+        "tasks": {},
+        "claims": 0,
         "markdown": {},
         "problems": [],
     }
@@ -51,6 +53,8 @@ def test_status_counts_what_there_is(opened, knowledge, clock, repository):
         "clashes": [],
         "proposals": 1,
         "expired": 1,
+        "tasks": {},
+        "claims": 0,
         "markdown": {},
         "problems": [],
     }

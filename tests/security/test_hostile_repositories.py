@@ -102,26 +102,26 @@ def second_version(name: str) -> Event:
     return crafted(5, "entry.edited", path=path_for("evil", name), was={"evil": [crafted(1)["event_id"]]})
 
 
-def test_a_file_moves_to_the_path_of_a_first_version_that_arrives_later(repository, opened, knowledge):
-    put(repository, second_version("later"))
+def test_a_file_moves_to_the_path_of_a_later_version(repository, opened, knowledge):
+    put(repository, first_version("earlier"))
     knowledge.get(id="evil")
-    assert list(markdown(repository)) == [path_for("evil", "later")]
-
-    put(repository, first_version("earlier"), name=1)
-    knowledge.get(id="evil")
-
     assert list(markdown(repository)) == [path_for("evil", "earlier")]
-    assert b"Evil 5." in markdown(repository)[path_for("evil", "earlier")]
+
+    put(repository, second_version("later"), name=1)
+    knowledge.get(id="evil")
+
+    assert list(markdown(repository)) == [path_for("evil", "later")]
+    assert b"Evil 5." in markdown(repository)[path_for("evil", "later")]
     assert opened.status()["markdown"] == {}
 
 
 def test_a_file_under_an_earlier_path_stays_when_somebody_edited_it(repository, opened, knowledge):
-    put(repository, second_version("later"))
+    put(repository, first_version("earlier"))
     knowledge.get(id="evil")
-    file = repository / ".decapod" / "knowledge" / path_for("evil", "later")
+    file = repository / ".decapod" / "knowledge" / path_for("evil", "earlier")
     file.write_bytes(mine := file.read_bytes() + b"A line of my own.\n")
 
-    put(repository, first_version("earlier"), name=1)
+    put(repository, second_version("later"), name=1)
     knowledge.get(id="evil")
 
     assert file.read_bytes() == mine
@@ -129,13 +129,13 @@ def test_a_file_under_an_earlier_path_stays_when_somebody_edited_it(repository, 
     assert opened.status()["markdown"] == {"orphaned": 1}
 
 
-def test_a_file_that_stands_at_the_path_of_a_first_version_is_not_overwritten(repository, opened, knowledge):
-    put(repository, second_version("later"))
+def test_a_file_that_stands_at_the_path_of_a_later_version_is_not_overwritten(repository, opened, knowledge):
+    put(repository, first_version("earlier"))
     knowledge.get(id="evil")
-    file = repository / ".decapod" / "knowledge" / path_for("evil", "earlier")
+    file = repository / ".decapod" / "knowledge" / path_for("evil", "later")
     file.write_bytes(b"My own notes.\n")
 
-    put(repository, first_version("earlier"), name=1)
+    put(repository, second_version("later"), name=1)
     knowledge.get(id="evil")
     knowledge.edit(id="evil", text="Changed.")
 
@@ -144,7 +144,6 @@ def test_a_file_that_stands_at_the_path_of_a_first_version_is_not_overwritten(re
 
 
 HOSTILE_PATHS = {
-    "of another entry": lambda ours: ours,
     "of another entry in capitals": lambda ours: ours.upper(),
     "below another entry's file": lambda ours: f"{ours}/{path_for('evil', 'x')}",
     "too long": lambda ours: path_for("evil", "x" * 300),
@@ -153,10 +152,24 @@ HOSTILE_PATHS = {
     "leads out and back": lambda ours: f"a/../../knowledge/{ours}",
     "absolute": lambda ours: f"/tmp/{path_for('evil', 'x')}",
     "hidden": lambda ours: f".git/{path_for('evil', 'x')}",
-    "without the digest": lambda ours: "x.md",
-    "with another digest": lambda ours: path_for("other", "x"),
+    "of a device": lambda ours: "con.md",
+    "with a wildcard": lambda ours: "a*.md",
     "no Markdown": lambda ours: path_for("evil", "x").replace(".md", ".sh"),
 }
+
+
+def test_a_file_stays_that_of_the_entry_whose_digest_it_bears(repository, opened, knowledge):
+    add(knowledge, "ours")
+    ours = Path(knowledge.get(id="ours")["path"]).name
+    before = markdown(repository)
+
+    put(repository, crafted(5, path=ours))
+    knowledge.get(id="evil")
+    knowledge.edit(id="ours", text="Ours, changed.")
+
+    assert set(markdown(repository)) == {ours}
+    assert markdown(repository)[ours] != before[ours]
+    assert opened.status()["markdown"] == {"crowded": 1}
 
 
 @pytest.mark.parametrize("kind", HOSTILE_PATHS)

@@ -77,6 +77,27 @@ HIT = {
     "standing": "local",
     "explain": {"bm25": 1.23456, "terms": ["retri"]},
 }
+FOUND = {"query": "retries", "mode": "hybrid", "terms": ["retries"], "count": 1, "omitted": 2, "results": [HIT]}
+EVALUATED = {
+    "ok": False,
+    "k": 10,
+    "queries": 2,
+    "measured": [
+        {
+            "mode": "lexical",
+            "kind": "all",
+            "queries": 2,
+            "hit_at_1": 0.5,
+            "hit_at_5": 1.0,
+            "hit_at_k": 1.0,
+            "recall": 0.75,
+            "mrr": 0.6667,
+            "ndcg": 0.7,
+        }
+    ],
+    "bad": [{"line": 3, "code": "not-json", "message": "it is not JSON"}],
+    "unknown": [{"line": 4, "id": "01JZ9"}],
+}
 EVENT = {
     "event_id": "01JZ9",
     "ts": NOW,
@@ -134,8 +155,9 @@ RESULTS: list[tuple[str, dict[str, Any]]] = [
     ("knowledge.get", ENTRY),
     ("knowledge.list", {"total": 12, "count": 1, "entries": [ENTRY]}),
     ("knowledge.list", {"total": 0, "count": 0, "entries": []}),
-    ("knowledge.search", {"query": "retries", "count": 1, "omitted": 2, "results": [HIT]}),
-    ("knowledge.search", {"query": "nothing", "count": 0, "omitted": 0, "results": []}),
+    ("knowledge.search", FOUND),
+    ("knowledge.search", FOUND | {"query": "nothing", "count": 0, "omitted": 0, "results": []}),
+    ("eval.retrieval", EVALUATED),
     ("knowledge.history", {"id": "01JZ8", "count": 1, "omitted": 2, "events": [EVENT]}),
     ("knowledge.edit", {"id": "01JZ8", "action": "edited", "event_id": "e", "version": "e", "superseded_ids": []}),
     (
@@ -192,6 +214,32 @@ RESULTS: list[tuple[str, dict[str, Any]]] = [
             "expired": 1,
             "markdown": {"written": 3},
             "problems": [PROBLEM],
+        },
+    ),
+    (
+        "scan",
+        {
+            "root": "/r",
+            "base": None,
+            "files": 2,
+            "checked": 9,
+            "good": 5,
+            "findings": [
+                {
+                    "file": "README.md",
+                    "line": line,
+                    "kind": "path",
+                    "mention": "src/old.py",
+                    "message": "src/old.py was renamed to src/new.py",
+                    "since": {"commit": "4f2a9c1" * 6, "date": "2026-03-01", "subject": "Move the client"},
+                    "now": "src/new.py",
+                    "fix": "write src/new.py",
+                }
+                for line in (3, 8)
+            ],
+            "omitted": 1,
+            "notes": ["the clone is shallow"],
+            "ok": False,
         },
     ),
     ("doctor", {"ok": True, "problems": [], "fixed": []}),

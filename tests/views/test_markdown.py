@@ -13,7 +13,7 @@ from support import NOON, an_entry
 
 from decapod_py.domain.entry import Entry
 from decapod_py.domain.text import tidy
-from decapod_py.storage.front_matter import parse
+from decapod_py.storage.front_matter import parse, unknown_lines
 from decapod_py.views.markdown import KEYS, classify, entry_fields, recorded_values, render_entry
 
 FIRST = an_entry(
@@ -74,6 +74,11 @@ entries = st.builds(
     version=st.just("v1"),
     heads=st.just(("v1",)),
     path=st.just("x.md"),
+    anchors=st.just(()),
+    aliases=some_texts,
+    source=st.none() | texts,
+    extra=st.sampled_from(["", "cssclass: wide", "# a remark\nrank: 3\nnested:\n  - a\n  - b: c"]),
+    filed=st.just(True),
 )
 
 
@@ -158,8 +163,10 @@ def test_an_expiry_that_nobody_gave_is_left_out():
 def test_any_entry_is_read_back_as_it_was_written(entry: Entry):
     fields, body = parse(render_entry(entry), markers_are_text=True)
 
-    assert list(fields.items()) == entry_fields(entry)
-    assert [key for key in KEYS if key in fields] == list(fields)
+    ours = [(key, value) for key, value in fields.items() if key in KEYS]
+    assert ours == entry_fields(entry)
+    assert [key for key in KEYS if key in fields] == [key for key, _ in ours]
+    assert unknown_lines(render_entry(entry), KEYS, markers_are_text=True) == entry.extra
     assert body == tidy(entry.content)
 
 

@@ -12,6 +12,7 @@ from decapod_py.foundation.errors import Refused
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge.citing import look_at
 from decapod_py.operations.knowledge.entries import find_entry, past_of, show_entry
+from decapod_py.views.search import path_prefix
 
 if TYPE_CHECKING:
     from decapod_py.domain.entry import Entry
@@ -76,6 +77,9 @@ def _conditions(request: ListEntries, now: int, since: int | None) -> tuple[str,
     for column, value in (("scope", request.scope), ("merge_key", request.merge_key), ("author", request.author)):
         if value is not None:
             wanted.append((f"{column} = ?", [value]))
+    if request.path_prefix is not None:
+        prefix = path_prefix(request.path_prefix)
+        wanted.append(("substr(path, 1, length(?)) = ?", [prefix, prefix]))
     if since is not None:
         wanted.append(("updated >= ?", [since]))
     if request.diverged:
@@ -116,6 +120,7 @@ def _matches(entry: Entry, request: ListEntries, now: int, since: int | None) ->
         and request.scope in (None, entry.scope)
         and request.merge_key in (None, entry.merge_key)
         and request.author in (None, entry.author)
+        and entry.path.startswith(path_prefix(request.path_prefix or ""))
         and (since is None or entry.updated >= since)
         and (entry.diverged or not request.diverged)
     )

@@ -6,8 +6,11 @@ TAGLINE = "Decapod keeps what a team and its agents know inside the git reposito
 
 GROUPS = {
     "knowledge": "Record, find and govern what is known.",
+    "tasks": "Share work between agents: tasks, who holds which aspect of them, and what was found.",
+    "agents": "See who works here, and say more about an agent.",
     "ledger": "Check, read, restore, pack and redact the events behind it all.",
     "hooks": "Let git run the gates and catch up by itself.",
+    "eval": "Hold search to account: measure what it finds.",
     "proof": "Run the commands that prove something, and see which receipts still count.",
 }
 
@@ -33,6 +36,29 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'decapod knowledge search "how often do we retry?" --explain',
         "decapod knowledge history 01JZ8",
     ),
+    "tasks": (
+        "decapod tasks create 'Make retries configurable'",
+        "decapod tasks claim 01JZC docs --agent writer",
+        "decapod tasks status",
+    ),
+    "tasks create": ("decapod tasks create 'Make retries configurable' --tag http --description-file plan.md",),
+    "tasks claim": (
+        "decapod tasks claim 01JZC docs",
+        "decapod tasks claim 01JZC 'error handling' --agent worker-2 --ttl-minutes 120",
+    ),
+    "tasks renew": ("decapod tasks renew 01JZC docs --ttl-minutes 30",),
+    "tasks release": ("decapod tasks release 01JZC docs",),
+    "tasks complete": ("decapod tasks complete 01JZC --reason 'Merged'",),
+    "tasks status": ("decapod tasks status", "decapod tasks status 01JZC --json"),
+    "tasks list": ("decapod tasks list --status any --tag http",),
+    "tasks post-finding": (
+        "decapod tasks post-finding 01JZC 'The client never closes its socket' --knowledge-id 01JZ8",
+    ),
+    "tasks findings": ("decapod tasks findings 01JZC --since 2026-03-01",),
+    "agents": ("decapod agents list --active-since 2026-03-01", "decapod agents info worker-2"),
+    "agents register": (
+        "decapod agents register worker-2 --name 'The second worker' --type custom --metadata '{\"model\": \"m1\"}'",
+    ),
     "ledger": ("decapod ledger verify", "decapod ledger show --entry 01JZ8 --limit 10"),
     "init": ("decapod init", "decapod -C path/to/repository init"),
     "knowledge add": (
@@ -46,6 +72,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "decapod knowledge search '\"exact phrase\" prefix*' --tag http --limit 3",
         "decapod knowledge search retries --as-of 2026-03-01 --json",
         "decapod knowledge search retries --rank recency_decay --explain",
+        "decapod knowledge search 'what keeps the site up' --mode semantic --author ana --since 2026-03-01",
     ),
     "knowledge get": ("decapod knowledge get 01JZ8", "decapod knowledge get 01JZ8 --as-of 2026-03-01"),
     "knowledge edit": (
@@ -70,6 +97,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "knowledge export": (
         "decapod knowledge export > entries.jsonl",
         "decapod knowledge export --format markdown --output handbook/",
+    ),
+    "eval": ("decapod eval retrieval queries.jsonl",),
+    "eval retrieval": (
+        "decapod eval retrieval queries.jsonl",
+        "decapod eval retrieval queries.jsonl --mode lexical --k 5 --json",
     ),
     "ledger redact": (
         "decapod ledger redact 01JZ8 --reason 'holds a token' --dry-run",

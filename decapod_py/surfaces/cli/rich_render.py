@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from decapod_py.domain.text import neutral, one_line
+from decapod_py.domain.words import highlights
 from decapod_py.surfaces.cli import render as plain
 
 Result = dict[str, Any]
@@ -68,6 +69,13 @@ def _stored(text: str) -> Text:
     return Text(neutral(text).strip("\n"))
 
 
+def _highlighted(text: str, terms: list[str]) -> Text:
+    shown = _stored(text)
+    for start, end in highlights(shown.plain, terms):
+        shown.stylize("bold yellow", start, end)
+    return shown
+
+
 def _status(status: str) -> Text:
     return Text(one_line(status), style=_STATUS_STYLES.get(status, ""))
 
@@ -117,11 +125,22 @@ def _found(result: Result) -> RenderableType:
     parts: list[RenderableType] = []
     for number, hit in enumerate(result["results"], 1):
         parts.append(Text(f"{number}. ").append(one_line(hit["title"]), style="bold"))
-        lines = [Text(plain.hit_line(hit), style="dim"), _stored(hit.get("content") or hit["snippet"])]
+        found = _highlighted(hit.get("content") or hit["snippet"], result["terms"])
+        lines = [Text(plain.hit_line(hit), style="dim"), found]
         if "explain" in hit:
             lines.append(Text(f"why: {plain.explanation(hit['explain'])}", style="dim cyan"))
         parts.append(Padding(Group(*lines), (0, 0, 1, 3)))
     return Group(*parts, Text(plain.found_summary(result), style="dim"))
+
+
+def _retrieval_evaluated(result: Result) -> RenderableType:
+    columns = plain.measure_columns(result["k"])
+    table = _table("mode", "kind", "queries", *columns.values())
+    for row in result["measured"]:
+        measures = [f"{row[name]:.3f}" for name in columns]
+        table.add_row(one_line(row["mode"]), Text(one_line(row["kind"])), str(row["queries"]), *measures)
+    notes = [Text(line, style="yellow") for line in plain.unmeasured(result)]
+    return Group(table, *notes)
 
 
 def _history(result: Result) -> RenderableType:
@@ -172,6 +191,7 @@ RENDERERS: dict[str, Callable[[Result], RenderableType]] = {
     "knowledge.list": _listed,
     "knowledge.search": _found,
     "knowledge.history": _history,
+    "eval.retrieval": _retrieval_evaluated,
     "ledger.show": _shown,
     "scan": _scanned,
 }

@@ -39,13 +39,13 @@ def compact(value: Any) -> str:
 
 
 def _asked(field: Schema) -> Schema:
-    """An optional argument is left out, so neither null nor an empty default needs saying."""
+    """An optional argument is left out, so neither null nor an empty default needs saying; nor that a number begins at 1."""
     field = {key: value for key, value in field.items() if not (key == "default" and _is_empty(value))}
     options = field.pop("anyOf", None)
-    if options is None:
-        return field
-    said = [option for option in options if option != NULL]
-    return {**said[0], **field} if len(said) == 1 else {"anyOf": said, **field}
+    if options is not None:
+        said = [option for option in options if option != NULL]
+        field = {**said[0], **field} if len(said) == 1 else {"anyOf": said, **field}
+    return {key: value for key, value in field.items() if key != "minimum" or value not in (0, 1)}
 
 
 def _is_empty(default: Any) -> bool:
@@ -78,8 +78,13 @@ def _sketched(node: Schema) -> Schema:
     for key in ("items", "additionalProperties"):
         if isinstance(sketch.get(key), bool) or sketch.get(key, {}).keys() == {"type"}:
             sketch.pop(key, None)
-    fields = {name: {} if field in _TEXTS else field for name, field in sketch.get("properties", {}).items()}
+    fields = {name: {} if _is_text(field) else field for name, field in sketch.get("properties", {}).items()}
     return _plain({**sketch, "properties": fields} if fields else sketch)
+
+
+def _is_text(field: Schema) -> bool:
+    """A text, or one of a few that its value shows."""
+    return field in _TEXTS or (field.get("type") == "string" and field.keys() <= {"type", "enum", "const"})
 
 
 def _nullable(node: Schema) -> Schema:

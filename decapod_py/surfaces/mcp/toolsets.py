@@ -17,6 +17,8 @@ def _operations(belongs: Callable[[Operation], bool]) -> list[Tool]:
 TOOLSETS: dict[str, Callable[[], list[Tool]]] = {
     "core": lambda: _operations(lambda operation: operation.core),
     "knowledge": lambda: _operations(lambda operation: operation.group == "knowledge"),
+    "tasks": lambda: _operations(lambda operation: operation.group == "tasks"),
+    "agents": lambda: _operations(lambda operation: operation.group == "agents"),
     "ledger": lambda: _operations(lambda operation: operation.group == "ledger"),
     "all": lambda: _operations(lambda operation: True),
 }

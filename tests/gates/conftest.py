@@ -1,0 +1,36 @@
+"""A repository with two entries, made once and copied: most of a test would be spent on making it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from forging import commit
+from support import PROJECT, decapod, make_repository
+
+
+@pytest.fixture(scope="session")
+def prepared_knowledge(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    top = tmp_path_factory.mktemp("prepared") / "repository"
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("HOME", str(tmp_path_factory.mktemp("nobody")))
+        for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
+            environment.setenv(f"{name}_NAME", "Ada")
+            environment.setenv(f"{name}_EMAIL", "ada@example.com")
+        environment.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        environment.setenv("PYTHONPATH", str(PROJECT))
+        make_repository(top)
+        decapod(top, "knowledge", "add", "Lines three", "--id", "three", "--from", "src/a.py:3")
+        commit(top, "Know of line three")
+        decapod(top, "knowledge", "add", "Lines nine", "--id", "nine", "--from", "src/a.py:9")
+        commit(top, "Know of line nine")
+    return top
+
+
+@pytest.fixture
+def known(tmp_path: Path, prepared_knowledge: Path) -> Path:
+    """A clean repository whose entries `three` and `nine` cite lines of src/a.py, each committed by itself."""
+    top = tmp_path / "known"
+    shutil.copytree(prepared_knowledge, top, symlinks=True)
+    return top
