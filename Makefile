@@ -3,20 +3,21 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help demo test lint types layers generated knowledge tests bench chaos generate clean
+.PHONY: help demo test lint types layers generated knowledge tests bench retrieval chaos generate clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      run the lifecycle in a scratch repository, narrated"
 	@echo "make test      lint, types, layers, generated files, our own knowledge and all tests"
 	@echo "make bench     measure, and write docs/benchmarks.md"
+	@echo "make retrieval measure what search finds, and write docs/retrieval.md"
 	@echo "make chaos     kill a thousand writers and look for damage"
 	@echo "make generate  write schemas, reference and tables anew from the code"
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[semantic]' --group dev
 	@touch $(STAMP)
 
 demo: $(STAMP)
@@ -46,6 +47,9 @@ tests: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/bench.py
+
+retrieval: $(STAMP)
+	$(BIN)/python benchmarks/retrieval/measure.py
 
 chaos: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m slow

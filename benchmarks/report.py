@@ -47,15 +47,15 @@ def document(facts: list[tuple[str, str]], bars: list[Bar], tables: list[Table],
         "# Benchmarks",
         "Written by `make bench`. Absolute times are this machine's; ratios carry over to others.",
         f"## Bars: {met} of {len(bars)} met",
-        _markdown(["bar", "promised", "measured", ""], rows),
-        *(f"## {table.title}\n\n{_markdown(table.head, table.rows)}" for table in tables),
+        markdown(["bar", "promised", "measured", ""], rows),
+        *(f"## {table.title}\n\n{markdown(table.head, table.rows)}" for table in tables),
         f"## Method\n\n{method}",
-        f"## Machine\n\n{_markdown(['', ''], [list(fact) for fact in facts])}",
+        f"## Machine\n\n{markdown(['', ''], [list(fact) for fact in facts])}",
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown(head: list[str], rows: list[list[str]]) -> str:
+def markdown(head: list[str], rows: list[list[str]]) -> str:
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
     lines = [
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"

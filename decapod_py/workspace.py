@@ -28,9 +28,9 @@ from decapod_py.writer import Writer
 
 if TYPE_CHECKING:
     from decapod_py.domain.policy import Policy
-    from decapod_py.views.meaning import Meaning
     from decapod_py.storage.claims import Claims
     from decapod_py.storage.trees import Tree
+    from decapod_py.views.meaning import Meaning
     from decapod_py.views.standing import Standings
     from decapod_py.views.watch import Watch
 
@@ -150,10 +150,9 @@ class Workspace:
 
     def watch(self, state: State) -> Watch:
         """Looks at the citations of entries in the working tree, and remembers what it found."""
-        from decapod_py.storage.trees import working_tree
         from decapod_py.views import watch
 
-        found = watch.Watch(state, working_tree(self.root, self.repository), self.root, self.repository)
+        found = watch.Watch(state, self.working_tree(), self.root, self.repository)
         self._afterwards.append(lambda connection: watch.remember(connection, found.fresh))
         return found
 
@@ -168,11 +167,26 @@ class Workspace:
             self._afterwards.append(lambda connection: meaning.remember(connection, learned))
         return self._meaning
 
+    def working_tree(self) -> Tree:
+        from decapod_py.storage.trees import working_tree
+
+        return working_tree(self.root, self.repository)
+
     def staged_watch(self, state: State, tree: Tree) -> Watch:
         """The same in what the next commit has."""
         from decapod_py.views import watch
 
-        return watch.Watch(state, tree, self.root, self.repository, staged=True)
+        return watch.Watch(state, tree, self.root, self.repository, staged=True, remembers=False)
+
+    def past_watch(self, state: State, commit: str) -> Watch:
+        """The same in a commit of this history."""
+        from decapod_py.storage.trees import Objects, commit_tree
+        from decapod_py.views import watch
+
+        assert self.repository
+        prefix = git.prefix_of(self.repository, self.root)
+        tree = commit_tree(self.repository, commit, Objects(self.repository.worktree), prefix)
+        return watch.Watch(state, tree, self.root, self.repository, remembers=False)
 
     def staged_tree(self, index: str | None = None) -> Tree:
         """The files that the next commit has."""

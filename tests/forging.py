@@ -26,7 +26,9 @@ def events(place: Path, ledger: str = EVENTS) -> list[Event]:
 def resealed(event: Event, **changes: Any) -> Event:
     """The event with other fields, and hashes that match them: keyless hashes keep nobody from that."""
     text = dict(changes.pop("text", event["text"]))
-    fields = {name: value for name, value in {**event, **changes}.items() if name not in ("hash", "text_sha256", "text")}
+    fields = {
+        name: value for name, value in {**event, **changes}.items() if name not in ("hash", "text_sha256", "text")
+    }
     text.pop("_", None)
     return seal(fields, text, text.pop("salt", "0" * 32))
 

@@ -68,9 +68,8 @@ class Context:
 
     @cached_property
     def tree(self) -> Tree:
-        """The files that the next commit has."""
-        assert self.staged
-        return self.workspace.staged_tree(self.staged.index_file)
+        """The files under review: of the working tree, or those that the next commit has."""
+        return self.workspace.staged_tree(self.staged.index_file) if self.staged else self.workspace.working_tree()
 
     @cached_property
     def watch(self) -> Watch:

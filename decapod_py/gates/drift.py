@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from decapod_py.domain.entry import Entry
 from decapod_py.gates.context import Context
 from decapod_py.gates.finding import Finding
-from decapod_py.views.change import entries_citing
-from decapod_py.views.watch import Checked
+from decapod_py.views.change import Change, entries_citing
+from decapod_py.views.watch import Checked, Watch
 
 _SAID = {
     "changed": "reads differently now",
@@ -23,15 +23,30 @@ _SAID = {
 
 
 def check(context: Context) -> Iterator[Finding]:
-    for one in context.watch.check(_looked_at(context)):
-        if one.state in _SAID:
-            yield _finding(context, one)
-
-
-def _looked_at(context: Context) -> Iterable[Entry]:
     if context.change is None:
-        return context.entries()
-    return context.active(sorted({*context.change.entry_ids, *entries_citing(context.state, context.change.paths)}))
+        wrong = _wrong(context.watch, context.entries())
+    else:
+        wrong = _wrong_by(context.change, context)
+    for one in wrong:
+        yield _finding(context, one)
+
+
+def _wrong(watch: Watch, entries: Iterable[Entry]) -> list[Checked]:
+    return [one for one in watch.check(entries) if one.state in _SAID]
+
+
+def _wrong_by(change: Change, context: Context) -> list[Checked]:
+    cited = {*change.entry_ids, *entries_citing(context.state, change.paths)}
+    wrong = _wrong(context.watch, context.active(sorted(cited)))
+    # What was moved before is cited under its old name: it counts where the change touches the new one.
+    absent = {path for path in context.state.cited_paths() if path not in change.paths and not context.tree.stamp(path)}
+    moved = context.active(named for named in entries_citing(context.state, absent) if named not in cited)
+    wrong_now = [one for one in _wrong(context.watch, moved) if one.now is None or one.now.path in change.paths]
+    if not wrong_now:
+        return wrong
+    past = context.workspace.past_watch(context.state, change.base)
+    wrong_then = {(one.entry_id, one.place) for one in _wrong(past, moved)}
+    return wrong + [one for one in wrong_now if (one.entry_id, one.place) not in wrong_then]
 
 
 def _paths(one: Checked) -> list[str]:

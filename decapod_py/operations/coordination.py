@@ -94,9 +94,7 @@ def tell(workspace: Workspace, standing: Standing, agent: str) -> list[Claim]:
         held = [claim for claim in board_of(workspace).claims if claim.task_id == standing.task_id]
         if held and not standing.is_open:
             last = format_time(max(claim.expires for claim in held))
-            workspace.warnings.append(
-                f"{problem.message}; its claims end by themselves, the last at {last}"
-            )
+            workspace.warnings.append(f"{problem.message}; its claims end by themselves, the last at {last}")
         return []
 
 

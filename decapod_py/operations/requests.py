@@ -203,13 +203,9 @@ class History(Request):
 
 
 class Search(Request):
-    query: Annotated[
-        str, Cli(positional=True, metavar="QUERY"), Field(description="Words or a question")
-    ]
+    query: Annotated[str, Cli(positional=True, metavar="QUERY"), Field(description="Words or a question")]
     as_of: AsOf = None
-    window_days: Annotated[
-        int | None, Field(ge=0, le=100_000, description="Only created in the last N days")
-    ] = None
+    window_days: Annotated[int | None, Field(ge=0, le=100_000, description="Only created in the last N days")] = None
     rank: Annotated[Literal["relevance", "recency_decay"], Field(description="How to order")] = "relevance"
     limit: Annotated[int, Field(ge=1, le=1_000, description="At most this many")] = 10
     status: Annotated[
@@ -281,6 +277,7 @@ class Scan(Request):
         Cli(metavar="REF"),
         Field(description="Only what this branch broke or wrote since it left REF"),
     ] = None
+    adopt: Annotated[bool, Field(description="Record what names files that are there, as anchored entries")] = False
     limit: Annotated[int, Field(ge=1, le=100_000, description="Show at most this many findings")] = 200
 
 

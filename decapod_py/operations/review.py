@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from decapod_py.domain.fold import fold_entry
 from decapod_py.domain.text import one_line
 from decapod_py.operations.catalogue import operation
-from decapod_py.operations.knowledge.drift import WRONG, diff_of
 from decapod_py.views.change import Change, change_since, entries_citing, merge_base
 from decapod_py.workspace import FOLDER
 
@@ -98,7 +97,9 @@ def _item(kind: str, entry_id: str, title: str, step: str, detail: str = "", dif
 
 
 def _untrue(workspace: Workspace, state: State, change: Change) -> list[ReviewedItem]:
-    """Entries of the base that cite what the branch changed, and nobody looked at since."""
+    """Entries that cite what the branch changed, and that nobody looked at since."""
+    from decapod_py.operations.knowledge.drift import WRONG, diff_of
+
     found = []
     entries = [entry for named in entries_citing(state, change.paths) if (entry := state.entry(named))]
     by_id = {entry.id: entry for entry in entries}

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from decapod_py.workspace import Workspace
 
 
-@operation()
+@operation(writes=True, idempotent=True)
 def scan(workspace: Workspace, request: Scan) -> Scanned:
     """Find what README, AGENTS.md, docs and ADRs name that is gone: paths, lines, symbols, commands.
 
-    Only what this git history once had is reported, with the commit that took it away. Nothing is changed, and no
-    decapod init is needed.
+    Only what this git history once had is reported, with the commit that took it away. No decapod init is needed,
+    but for --adopt: it records paragraphs that name files which are there, anchored, so that they are watched.
     """
     repository = git.find_repository(workspace.directory)
     if repository is None:
@@ -44,6 +44,11 @@ def _scan(workspace: Workspace, repository: git.Repository, request: Scan) -> Sc
     if base:
         branch = scanning.branch_since(repository.worktree, base)
         findings = [finding for finding in findings if branch.made(finding)]
+    adopted: list[str] = []
+    if request.adopt:
+        from decapod_py.operations.adopting import adopt
+
+        adopted = adopt(workspace, repository, found.good)
     return {
         "root": repository.worktree,
         "base": base,
@@ -52,6 +57,7 @@ def _scan(workspace: Workspace, repository: git.Repository, request: Scan) -> Sc
         "good": len(found.good),
         "findings": [_shown(finding) for finding in findings[: request.limit]],
         "omitted": max(0, len(findings) - request.limit),
+        "adopted": adopted,
         "notes": found.notes,
         "ok": not findings,
     }

@@ -528,6 +528,7 @@ class Scanned(TypedDict):
     good: int
     findings: list[BrokenMention]
     omitted: int
+    adopted: list[str]
     notes: list[str]
     ok: bool
 

@@ -55,6 +55,7 @@ class Plan(NamedTuple):
     additions: list[Addition]
     removals: list[Entry]
     stale: list[tuple[str, str]]  # path and entry: only to be written anew
+    stamps: dict[str, str]  # of the files, from before they were read
     problems: list[FileProblem]
 
 
@@ -75,9 +76,9 @@ def sync(workspace: Workspace, request: Sync) -> Synced:
 
 def _plan(workspace: Workspace, state: State, allow_deletions: bool) -> Plan:
     """What is to be done; nothing is written yet."""
-    plan = Plan([], [], [], [], [])
     folder = workspace.pages(state.connection)
     found = pages.on_disk(workspace.knowledge)
+    plan = Plan([], [], [], [], found, [])
     known = dict(state.connection.execute("SELECT path, stamp FROM markdown_files WHERE state = 'same'").fetchall())
     owners = pages.owners(state)
     history = FileHistory(workspace.root, workspace.repository, f"{FOLDER}/knowledge")
@@ -207,6 +208,7 @@ def _apply(workspace: Workspace, writer: Writer, plan: Plan, actor: str | None) 
             plan.problems.append(_problem(edit.path, problem.code, problem.message))
             continue
         writer.append(workspace.actor(actor or history.author(edit.path)), draft)
+        pages.take(writer.state.connection, edit.path, edit.entry.id, plan.stamps[edit.path])
     added = []
     for addition in list(plan.additions):
         try:
@@ -216,6 +218,7 @@ def _apply(workspace: Workspace, writer: Writer, plan: Plan, actor: str | None) 
             plan.problems.append(_problem(addition.path, problem.code, problem.message))
             continue
         writer.append(workspace.actor(actor or history.author(addition.path)), draft)
+        pages.take(writer.state.connection, addition.path, entry_id, plan.stamps[addition.path])
         added.append({"id": entry_id, "path": addition.path, "filled": addition.filled})
     for entry in plan.removals:
         status = "deprecated" if entry.status == "active" else entry.status

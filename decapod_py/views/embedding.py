@@ -68,8 +68,8 @@ def _folder() -> str | None:
 class WordLlama:
     """A vector for each part of a word, and their mean for a text: small, quick, and blind to the order of words.
 
-    It reads the weights and the tokenizer of the package and leaves its code alone: that imports an HTTP client, fetches
-    what it does not find, and sets up logging for the whole process.
+    It reads the weights and the tokenizer of the package and leaves its code alone: that imports an HTTP client,
+    fetches what it does not find, and sets up logging for the whole process.
     """
 
     name = "wordllama/l2_supercat/256/1"
@@ -101,7 +101,8 @@ class WordLlama:
                 if tokens.ids:
                     vectors[place] = self._weights[tokens.ids].mean(axis=0, dtype=np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+        np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+        return vectors
 
 
 def _telling(text: str) -> str:

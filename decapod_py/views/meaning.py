@@ -58,6 +58,7 @@ class Meaning:
         import numpy as np
 
         self._embedder = embedder
+        self._seen: tuple[Connection, int, int] | None = None  # what others wrote, and this process, by then
         self._stamps: dict[int, bytes] = {}
         self._numbers = np.empty(0, np.int64)
         self._spans = np.empty((0, 2), np.int64)
@@ -65,6 +66,14 @@ class Meaning:
 
     def learn(self, connection: Connection, progress: Progress = silent) -> Learned | None:
         """Takes in what changed since the last question: from the database, and else from the texts themselves."""
+        seen = (connection, connection.execute("PRAGMA data_version").fetchone()[0], connection.total_changes)
+        if seen == self._seen:
+            return None
+        learned = self._catch_up(connection, progress)
+        self._seen = seen
+        return learned
+
+    def _catch_up(self, connection: Connection, progress: Progress) -> Learned | None:
         stamps: dict[int, bytes] = dict(connection.execute(_STAMPS))
         if stamps == self._stamps:
             return None

@@ -85,6 +85,11 @@ def note(connection: Connection, to_write: list[tuple[str, str]], same: list[tup
         connection.executemany("DELETE FROM pending_markdown WHERE path = ?", [(path,) for path, _, _ in same])
 
 
+def take(connection: Connection, path: str, entry_id: str, stamp: str) -> None:
+    """Notes that all that a file says was taken in or refused: as long as nobody touches it, it may be written anew."""
+    connection.execute("INSERT OR REPLACE INTO markdown_files VALUES (?, ?, ?, 'same')", (path, entry_id, stamp))
+
+
 def stamps_of_same(knowledge: str) -> Callable[[Entry], str]:
     """A question: the stamp of an entry's file if it says what the entry does, else nothing."""
     stays_inside = cache(partial(_stays_inside, knowledge))

@@ -227,12 +227,14 @@ def search(
     return SearchOutcome(hits, total, tuple(term.label for term in terms), evidence)
 
 
-def candidates(connection: Connection, *, now: int, filters: Filters) -> dict[int, Candidate]:
-    """Every entry that passes the filters, by its number."""
+def candidates(connection: Connection, numbers: Iterable[int], *, now: int, filters: Filters) -> dict[int, Candidate]:
+    """Those of these entries that pass the filters."""
     wanted, values = _conditions(filters, now)
-    source = _MATCHES if filters.tags else "entries AS e"
+    values["numbers"] = str(list(numbers))
+    tagged = " JOIN entry_words ON entry_words.rowid = e.number" if filters.tags else ""
     rows = connection.execute(
-        f"SELECT e.number, e.id, {_RECENCY}, {_FEEDBACK} FROM {source}"
+        f"SELECT e.number, e.id, {_RECENCY}, {_FEEDBACK} FROM json_each(:numbers) AS n"
+        f" CROSS JOIN entries AS e INDEXED BY entries_matched ON e.number = n.value{tagged}"
         f" LEFT JOIN feedback AS f ON f.entry_id = e.id WHERE {wanted}",
         values,
     )

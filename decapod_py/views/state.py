@@ -114,6 +114,10 @@ class State:
         )
         return [row[0] for row in rows]
 
+    def cited_paths(self) -> list[str]:
+        """Every file that some entry cites."""
+        return [row[0] for row in self.connection.execute("SELECT DISTINCT path FROM cited_files ORDER BY path")]
+
     def holders(self, merge_key: str, scope: str) -> list[Entry]:
         """The active entries that hold a merge key, smallest id first."""
         return list(self.entries("merge_key = ? AND scope = ? AND status = 'active'", (merge_key, scope)))

@@ -67,10 +67,23 @@ Memory = tuple[bytes, str, str, str | None, int | None, int | None, str | None] 
 
 
 class Watch:
-    """Looks at the citations of entries in one tree. It lives as long as one question."""
+    """Looks at the citations of entries in one tree. It lives as long as one question.
 
-    def __init__(self, state: State, tree: Tree, root: str, repository: git.Repository | None, *, staged: bool = False):
+    What is remembered is about the working tree: it says nothing about what is staged, or was.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        tree: Tree,
+        root: str,
+        repository: git.Repository | None,
+        *,
+        staged: bool = False,
+        remembers: bool = True,
+    ):
         self.fresh: list[Memory] = []
+        self._remembers = remembers
         self._state = state
         self._tree = tree
         self._root = root
@@ -135,7 +148,7 @@ class Watch:
         if anchor is None:
             return Checked(entry.id, place, provenance, "unanchored")
         key = sha256(canonical([_RULES, *anchor])).digest()[:16]
-        found = self._remembered(key, anchor, reading)
+        found = self._remembered(key, anchor, reading) if self._remembers else None
         if found is None:
             found = self._look(entry, place, anchor)
             if self._may_remember(anchor, found):

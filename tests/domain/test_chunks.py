@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,7 +95,7 @@ def test_passages_cover_every_word_in_order_and_split_only_what_is_too_long(part
     spans = chunks(text)
 
     assert all(0 < last - first <= MOST for first, last in spans)
-    assert all(one.last <= other.first for one, other in zip(spans, spans[1:], strict=False))
+    assert all(one.last <= other.first for one, other in pairwise(spans))
     assert "".join("".join(passage.split()) for passage in cut(text)) == "".join(text.split())
     for first, last in spans:
         assert not text[first].isspace()

@@ -22,6 +22,8 @@ KILLED = -9
 TORN = "torn-line"
 # The steps of a redaction after its event: `test_redact_crash` kills a process at each.
 SCRUBBING = ("redaction-recorded", "redacted-files-written", "segment-stripped", "vacuumed", "log-emptied")
+# The steps of a claim: `test_claim_races` kills a process at each.
+CLAIMING = ("claims-made", "claims-locked", "claim-written", "claim-committed")
 _ENOUGH = 500_000_000
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from forging import commit
-from support import PROJECT, decapod, make_repository
+from support import PROJECT, decapod, git, make_repository
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +21,7 @@ def prepared_knowledge(tmp_path_factory: pytest.TempPathFactory) -> Path:
         environment.setenv("GIT_CONFIG_NOSYSTEM", "1")
         environment.setenv("PYTHONPATH", str(PROJECT))
         make_repository(top)
+        git(top, "branch", "-m", "main")
         decapod(top, "knowledge", "add", "Lines three", "--id", "three", "--from", "src/a.py:3")
         commit(top, "Know of line three")
         decapod(top, "knowledge", "add", "Lines nine", "--id", "nine", "--from", "src/a.py:9")

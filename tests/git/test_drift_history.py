@@ -447,9 +447,7 @@ class Script:
         assert sum(answer["summary"].values()) == ENTRIES
         found = {}
         for citation in self.citations:
-            right = right_state(
-                self.then[citation.entry_id], self.model.place(citation, self.whole_files)
-            )
+            right = right_state(self.then[citation.entry_id], self.model.place(citation, self.whole_files))
             one = said[citation.entry_id]
             if one["state"] != right or not self._is_where_it_says(citation, one):
                 found[citation.entry_id] = (one["provenance"], f"{one['state']} at {one['now']}", right)
@@ -475,10 +473,12 @@ def _name(block: Block) -> str:
 
 def _reformatted_script(text: str) -> str:
     lines = text.replace("'", '"').split("\n")
-    return "\n".join(" " * (len(line) - len(line.lstrip())) + line if "function" not in line else line for line in lines)
+    return "\n".join(
+        " " * (len(line) - len(line.lstrip())) + line if "function" not in line else line for line in lines
+    )
 
 
-@pytest.mark.parametrize("seed", [6])
+@pytest.mark.parametrize("seed", [5])
 def test_every_citation_has_the_right_state_after_every_commit(tmp_path: Path, seed: int) -> None:
     top = tmp_path / "repository"
     top.mkdir()

@@ -589,3 +589,28 @@ def test_large_documents_and_many_mentions_are_read_in_seconds(story):
     assert time.monotonic() - began < 40
     assert result["checked"] == 21_000
     assert {hit["mention"] for hit in result["findings"]} == {"src/a7.py", "load_9", "make t5"}
+
+
+def test_paragraphs_that_name_files_are_adopted_once_and_then_watched(repository: Path) -> None:
+    (repository / "README.md").write_text(
+        "# Tool\n\nRetries live in `src/a.py`.\nThey stop at three.\n\nNothing here.\n"
+    )
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "Document it")
+
+    adopted = decapod(repository, "scan", "--adopt")["adopted"]
+    again = decapod(repository, "scan", "--adopt")["adopted"]
+
+    (entry,) = decapod(repository, "knowledge", "list")["entries"]
+    assert (adopted, again) == ([entry["id"]], [])
+    assert entry["provenances"] == ["file:README.md#L3-L4", "file:src/a.py"]
+    assert entry["drift"] == "ok"
+
+
+def test_adopting_needs_a_workspace(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "README.md").write_text("See `README.md`.\n")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "One")
+
+    assert refusal(tmp_path, "scan", "--adopt") == (1, "not-initialised")

@@ -238,6 +238,7 @@ RESULTS: list[tuple[str, dict[str, Any]]] = [
                 for line in (3, 8)
             ],
             "omitted": 1,
+            "adopted": [],
             "notes": ["the clone is shallow"],
             "ok": False,
         },

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Mode = Literal["lexical", "semantic", "hybrid"]
 
 _MORE = 10
+_WEIGHED = 1_010  # matches of words that are weighed against meaning: more than anybody may ask for
 
 
 @operation(core=True)
@@ -152,16 +153,21 @@ def _found(
             raise
         workspace.warnings.append(f"searched by words only: {problem.message}")
         return outcome
-    candidates = lexical.candidates(state.connection, now=now, filters=filters)
+    matches = [] if mode == "semantic" else outcome.hits
+    if len(matches) < min(outcome.total, _WEIGHED):
+        matches = by_words(_WEIGHED).hits
+    numbers = near.keys() | {hit.number for hit in matches}
+    candidates = lexical.candidates(state.connection, numbers, now=now, filters=filters)
     if mode == "semantic":
         hits = hybrid.semantic(near, candidates, rank=request.rank)
+        total = len(hits)
     else:
-        matches = outcome if outcome.total == len(outcome.hits) else by_words(outcome.total)
-        hits = hybrid.hybrid(matches.hits, outcome.evidence, near, candidates, rank=request.rank)
+        hits = hybrid.hybrid(matches, outcome.evidence, near, candidates, rank=request.rank)
+        total = max(len(hits), outcome.total)
     shown = hits[:limit]
     if request.explain:
         shown = lexical.matched(state.connection, request.query, shown)
-    return outcome._replace(hits=shown, total=len(hits))
+    return outcome._replace(hits=shown, total=total)
 
 
 def _ranked(hits: list[lexical.Hit]) -> list[lexical.Hit]:

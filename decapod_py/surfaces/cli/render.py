@@ -553,6 +553,8 @@ def _scanned(result: Result) -> Lines:
         yield f"{scan_place(finding)}: {one_line(finding['message'])} [{one_line(finding['kind'])}]"
         yield from (f"  {name}: {value}" for name, value in scan_facts(alike))
     yield from scan_notes(result)
+    if result["adopted"]:
+        yield f"adopted {entries(len(result['adopted']))}: decapod knowledge list --tag adopted"
     yield scan_summary(result)
 
 

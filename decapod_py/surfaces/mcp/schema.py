@@ -39,7 +39,10 @@ def compact(value: Any) -> str:
 
 
 def _asked(field: Schema) -> Schema:
-    """An optional argument is left out, so neither null nor an empty default needs saying; nor that a number begins at 1."""
+    """An optional argument is left out, so neither null nor an empty default needs saying.
+
+    Nor that a number begins at 0 or 1.
+    """
     field = {key: value for key, value in field.items() if not (key == "default" and _is_empty(value))}
     options = field.pop("anyOf", None)
     if options is not None:
