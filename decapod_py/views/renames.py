@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # files than this would have to be compared with each other.
 _DETECTION = ("-B", "-M", "-l5000")
 _FORM = ("--name-status", "--diff-filter=R", "-z", "--no-ext-diff", "--no-relative")
+_MODES = ("100644", "100755")
 _MOST_GUESSES = 20
 
 
@@ -38,6 +39,7 @@ class Renames:
         self._prefix = git.prefix_of(repository, root) if repository else ""
         self._since: dict[str, dict[str, str]] = {}
         self._stepwise: dict[str, dict[str, str]] = {}
+        self._listed: dict[str, set[str]] = {}
 
     def of(self, anchor: Anchor) -> Iterator[Lead]:
         """The names a cited file may have now, the most likely first."""
@@ -82,7 +84,15 @@ class Renames:
     def _same_blob(self, anchor: Anchor) -> list[str]:
         """The very same content under another name, whatever became of the commits: if there is one such file."""
         found = self._paths_by_blob.get(anchor.blob or "", []) if anchor.lines or anchor.binary else []
-        return found if len(found) == 1 else []
+        return found if len(found) == 1 and not self._was_there(found[0], anchor) else []
+
+    def _was_there(self, path: str, anchor: Anchor) -> bool:
+        """Whether the same stood there when this was cited: then it is a copy, and not where the cited file went."""
+        if anchor.commit is None:
+            return False
+        if anchor.commit not in self._listed:
+            self._listed[anchor.commit] = set(self._asked("ls-tree", "-r", "-z", anchor.commit))
+        return any(f"{mode} blob {anchor.blob}\t{path}" in self._listed[anchor.commit] for mode in _MODES)
 
     @cached_property
     def _paths_by_blob(self) -> dict[str, list[str]]:

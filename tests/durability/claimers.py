@@ -1,7 +1,7 @@
 """Many processes that want one aspect at once: `claimers.py MODE PROCESSES ROUNDS TASK PLACE...`.
 
-They are spread over the worktrees, open them, and are let go together in each round. `fresh`: another aspect each round.
-`edge`: one aspect, where each round is the very millisecond in which the claim of the round before expires, and
+They are spread over the worktrees, open them, and are let go together in each round. `fresh`: another aspect each
+round. `edge`: one aspect, where each round is the very millisecond in which the claim of the round before expires, and
 everybody has tried a millisecond earlier, too. `unlocked`: as fresh, where the lock of the file system is a pretence.
 All answers come out as one JSON list a round.
 """

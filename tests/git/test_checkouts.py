@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import run
 
 UNHIDDEN = [".decapod/ledgers", "src"]
 
@@ -141,6 +142,23 @@ def test_a_read_only_git_directory_stops_no_add(trees: Any, ada: Any) -> None:
 
     assert added["action"] == "inserted"
     assert ada.titles() == ["Still", "What both know"]
+
+
+def test_a_read_only_git_directory_stops_claims_and_nothing_else_about_tasks(trees: Any, ada: Any) -> None:
+    task = ada.decapod.tasks.create(title="Shared")["task_id"]
+    run(ada.top, "tasks", "claim", task, "docs", "--agent", "one")
+    ada.decapod.close()
+
+    def ask(*arguments: str) -> Any:
+        return in_a_read_only_place(ada.top / ".git", ada.top, "tasks", *arguments)
+
+    assert ask("claim", task, "tests")["code"] == "claims-unwritable"
+    assert ask("release", task, "docs", "--agent", "one")["code"] == "claims-unwritable"
+    assert ask("status", task)["tasks"][0]["claims"][0]["agent"] == "one"
+    assert ask("post-finding", task, "Found.")["task_id"] == task
+    assert ask("create", "Another")["task_id"] != task
+    assert ask("complete", task)["changed"]
+    assert ada.decapod.tasks.status(task_id=task)["tasks"][0]["claims"] == []
 
 
 def test_a_submodule_has_knowledge_of_its_own(trees: Any, ada: Any) -> None:

@@ -137,7 +137,7 @@ def test_anchors_record_where_and_what(code, knowledge, opened):
         "digest": "",
         "lines": 4,
     }
-    assert event["text"]["cited"][0]["head"].startswith("    def retry(self, attempt):")
+    assert event["text"]["anchors"][0]["head"].startswith("    def retry(self, attempt):")
 
 
 def test_the_text_kept_of_a_citation_is_bounded(code, knowledge, opened):
@@ -411,7 +411,10 @@ def test_a_rule_has_the_standing_of_one(code, knowledge):
     cite(knowledge, "source", "file:docs/guide.md")
     proposed = knowledge.promote(source_entry_id="source", evidence_refs=["person:Ada"], reason="It held", actor="Bea")
     knowledge.approve(event=proposed["event_id"], actor="Cy")
-    cite(knowledge, "procedural/rule", "file:docs/guide.md", promotion_event_id=proposed["event_id"])
+    knowledge.add(id="procedural/rule", provenance=[f"event:{proposed['event_id']}"])
+    assert knowledge.get(id="procedural/rule")["standing"] == "local"
+    git(code, "branch", "-M", "main")
+    commit(code, "Make it a rule")
     assert knowledge.get(id="procedural/rule")["standing"] == "promoted"
 
 
