@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import floors
 import report
+import validate
 from children import (
     PROJECT,
     Command,
@@ -45,10 +46,11 @@ class Effort(NamedTuple):
     adds: int
     servers: int
     round_trips: int
+    validations: int
 
 
-FULL = Effort((1_000, MAIN_SIZE, 100_000), 40, 200, 500, 7, 200)
-QUICK = Effort((1_000, MAIN_SIZE), 11, 60, 150, 3, 60)
+FULL = Effort((1_000, MAIN_SIZE, 100_000), 40, 200, 500, 7, 200, 9)
+QUICK = Effort((1_000, MAIN_SIZE), 11, 60, 150, 3, 60, 3)
 
 
 class Bulk(NamedTuple):
@@ -77,6 +79,7 @@ class Measured(NamedTuple):
     warm: dict[int, dict[str, Spread]]
     bulk: dict[int, Bulk]
     server: Server
+    gates: validate.Gates
 
 
 class Bench:
@@ -103,7 +106,9 @@ class Bench:
                 # A start is measured before the adds of the warm process make the corpus larger.
                 cold, server = self._cold(size), self._server(size)
             warm[size] = self._warm(size)
-        return Measured(cold, warm, bulk, server)
+        _say("gates: validate, validate --base and the pre-commit hook")
+        gates = validate.measured(self.scratch, self.script, self.settings, self.effort.validations)
+        return Measured(cold, warm, bulk, server, gates)
 
     def _bulk(self, size: int) -> Bulk:
         _say(f"{size:,} entries: import and rebuild")
@@ -235,7 +240,7 @@ def _say(text: str) -> None:
 
 def _bars(measured: Measured) -> list[report.Bar]:
     """Every promise about speed and size, and what came out."""
-    cold, warm, bulk, server = measured
+    cold, warm, bulk, server, gates = measured
     bare = cold[BARE].p50
     at_main = warm[MAIN_SIZE]
     large = max(warm)
@@ -258,6 +263,7 @@ def _bars(measured: Measured) -> list[report.Bar]:
         ),
         report.below("MCP spawn to first answer", 0.8, server.first_answer.p50, "s"),
         report.below("MCP server, resident", 100, server.resident / 1e6, "MB"),
+        *validate.bars(gates),
     ]
     if large < 100_000:
         return bars
@@ -274,7 +280,7 @@ def _rate(calls: Spread) -> float:
 
 
 def _tables(measured: Measured) -> list[report.Table]:
-    cold, warm, bulk, server = measured
+    cold, warm, bulk, server, gates = measured
     bare = cold[BARE].p50
     ms = report.milliseconds
     return [
@@ -337,6 +343,7 @@ def _tables(measured: Measured) -> list[report.Table]:
             ]
             + [["server, resident after all calls", "", report.megabytes(server.resident), ""]],
         ),
+        validate.table(gates),
     ]
 
 

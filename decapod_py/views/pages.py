@@ -36,7 +36,7 @@ _REMEMBERED_STATES = 200  # how far back a file may be and still be known as our
 SAID = {
     "missing": ("the file is not there", "decapod rebuild writes it again"),
     "stale": ("the file shows an earlier version", "decapod rebuild writes the present one"),
-    "edited": ("the file was edited by hand and the edit is not recorded", "record it with decapod knowledge edit"),
+    "edited": ("the file was edited by hand and the edit is not recorded", "decapod sync takes it in"),
     "diverged": ("the entry has several head versions, and the file waits", "decapod knowledge settle"),
     "conflicted": (
         "the file holds conflict markers around unrecorded text",
@@ -47,7 +47,7 @@ SAID = {
         "the file names an entry that no event recorded",
         "bring the ledgers back: git checkout -- .decapod/ledgers, or decapod ledger restore",
     ),
-    "unknown": ("no entry has this file, so it is not knowledge", "add it with decapod knowledge add --text-file"),
+    "unknown": ("no entry has this file, so it is not knowledge", "decapod sync takes it in"),
     "crowded": ("another entry has a file of this name", "decapod sync gives it another name"),
     "undeleted": ("the entry was deleted and its file is still there", "remove the file"),
 }

@@ -150,6 +150,15 @@ def test_deleted_lines_are_gone():
     assert look(*anchored(SOURCE, *RETRY), "a.py", now) == Sighting("gone", None, None, None)
 
 
+def test_a_deleted_section_is_not_taken_for_its_neighbour_that_reads_alike():
+    def section(name: str, fruit: str, cause: str, count: int) -> str:
+        return f"## The {name}\n\nEvery {fruit} has it, because of {cause}.\nIt never has more than {count}.\n\n"
+
+    one, other = section("ribbon of silk", "bridge", "the island", 198), section("pepper", "falcon", "the meadow", 199)
+    last = "## How to harvest\n\n- take the urchin to the pepper\n"
+    assert state(one + other + last, one + last, 6, 9, "a.md") == "gone"
+
+
 def test_lines_replaced_by_others_are_changed():
     lines = SOURCE.split("\n")
     now = "\n".join([*lines[:8], "    entirely = different", *lines[15:]])

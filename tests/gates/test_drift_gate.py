@@ -13,7 +13,9 @@ def tree(tmp_path: Path) -> Reviewed:
     """Entries about three files, of which two were renamed and one deleted before the branch began."""
     tree = made(tmp_path / "tree")
     for name in ("other", "third"):
-        tree.write(f"src/{name}.py", f"def {name}(values):\n    found = {name}s[values]\n    log('{name}')\n    return found\n")
+        tree.write(
+            f"src/{name}.py", f"def {name}(values):\n    found = {name}s[values]\n    log('{name}')\n    return found\n"
+        )
     for name in ("client", "other", "third"):
         tree.add(name, f"file:src/{name}.py#L1-L4")
     tree.commit()

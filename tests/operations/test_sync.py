@@ -232,7 +232,9 @@ def test_a_sparse_checkout_deletes_nothing(vault: Path) -> None:
         ("---\nprovenance: file:missing.py\n---\nText.\n", "no-such-file", None),
     ],
 )
-def test_what_cannot_be_taken_in_is_reported_and_left_alone(vault: Path, text: str, code: str, line: int | None) -> None:
+def test_what_cannot_be_taken_in_is_reported_and_left_alone(
+    vault: Path, text: str, code: str, line: int | None
+) -> None:
     file = vault / "mine.md"
     file.write_text(text)
 

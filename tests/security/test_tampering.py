@@ -80,7 +80,7 @@ def test_a_field_that_was_edited(clone: Path, options: tuple[str, ...]) -> None:
 
 def test_a_line_that_was_removed_though_others_build_on_it(clone: Path) -> None:
     segment = segments(clone)[0]
-    first, second = segment.read_bytes().splitlines(keepends=True)
+    _, second = segment.read_bytes().splitlines(keepends=True)
     segment.write_bytes(second)
     commit(clone)
 
