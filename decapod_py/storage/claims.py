@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
-from decapod_py.domain.tasks import Claim, Standing, aspect_key, later
+from decapod_py.domain.tasks import MINUTE, Claim, Standing, aspect_key, later
 from decapod_py.foundation.clock import DAY
 from decapod_py.foundation.errors import Refused
 from decapod_py.foundation.faults import step
@@ -26,7 +26,7 @@ from decapod_py.storage import database, lock
 
 _VERSION = 1
 _WAIT = 30.0  # seconds, for whoever writes
-_KEPT = 30 * DAY  # how long a note outlives the last word about its task: by then the ledgers have it
+_KEPT = 30 * DAY  # how long a note is kept: by then the ledgers have what it says
 _DDL = (
     "CREATE TABLE claims (task_id TEXT, aspect_key TEXT, aspect TEXT NOT NULL, agent TEXT NOT NULL,"
     " claimed INTEGER NOT NULL, expires INTEGER NOT NULL, PRIMARY KEY (task_id, aspect_key)) WITHOUT ROWID",
@@ -201,6 +201,7 @@ class Claims:
                 )
             if make:
                 connection.execute("PRAGMA journal_mode=TRUNCATE")
+                connection.execute("PRAGMA synchronous=NORMAL")  # what a power cut takes, its agents lost too
         except BaseException:
             connection.close()
             raise
@@ -212,10 +213,11 @@ class Claims:
         row = connection.execute(
             "SELECT task_id, status, decided FROM standings WHERE task_id = ?", (standing.task_id,)
         ).fetchone()
-        known = later(standing, Standing(*row) if row else None)
-        connection.execute("INSERT OR REPLACE INTO standings VALUES (?, ?, ?, ?)", (*known, now))
-        connection.execute("DELETE FROM standings WHERE noted < ?", (now - _KEPT,))
-        connection.execute("DELETE FROM claims WHERE expires < ?", (now - DAY,))
+        told = Standing(*row) if row else None
+        known = later(standing, told)
+        if known != told:
+            connection.execute("INSERT OR REPLACE INTO standings VALUES (?, ?, ?, ?)", (*known, now))
+            connection.execute("DELETE FROM standings WHERE noted < ?", (now - _KEPT,))
         return known
 
     def _refuse_links(self) -> None:
@@ -255,10 +257,12 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _see(connection: sqlite3.Connection, agent: str, now: int) -> None:
+    """To a minute: whoever asks for a held aspect again and again writes nothing."""
     connection.execute(
         "INSERT INTO agents VALUES (?1, ?2, ?2)"
-        " ON CONFLICT (id) DO UPDATE SET last_seen = max(last_seen, ?2), first_seen = min(first_seen, ?2)",
-        (agent, now),
+        " ON CONFLICT (id) DO UPDATE SET last_seen = max(last_seen, ?2), first_seen = min(first_seen, ?2)"
+        " WHERE ?2 >= last_seen + ?3 OR ?2 < first_seen",
+        (agent, now, MINUTE),
     )
 
 
@@ -271,6 +275,7 @@ def _holder(connection: sqlite3.Connection, wanted: Claim, now: int) -> Claim | 
 
 
 def _put(connection: sqlite3.Connection, claim: Claim) -> None:
+    connection.execute("DELETE FROM claims WHERE expires < ?", (claim.claimed - DAY,))
     connection.execute(
         "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?)",
         (claim.task_id, aspect_key(claim.aspect), claim.aspect, claim.agent, claim.claimed, claim.expires),

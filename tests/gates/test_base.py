@@ -231,23 +231,10 @@ def test_what_the_base_knows_is_forgiven_in_a_branch(branch: Path) -> None:
     assert (code, answer["findings"], answer["known"]) == (0, [], 1)
 
 
-def test_a_workspace_below_the_top_of_the_repository_is_compared_with_its_own_folder(tmp_path: Path) -> None:
-    top = tmp_path / "mono"
-    part = top / "part"
-    part.mkdir(parents=True)
-    git(top, "init", "-q")
-    (part / "a.txt").write_text("one\ntwo\n")
-    (top / ".decapod").mkdir()
-    (top / ".decapod").rmdir()
-    decapod(part, "init")
-    place = part if (part / ".decapod").exists() else top
-    source = "a.txt:1" if place == part else "part/a.txt:1"
-    decapod(place, "knowledge", "add", "One", "--from", source, "--id", "one")
-    commit(top)
-    git(top, "switch", "-qc", "work")
-    (part / "a.txt").write_text("something else\ntwo\n")
-    commit(top)
+def test_a_branch_is_judged_from_a_folder_below_the_top_too(branch: Path) -> None:
+    change(branch, "other 2\n", "something else\n", "src/b.py")
+    commit(branch)
 
-    _, answer = validated(part, "--base", "main")
+    _, answer = validated(branch / "src", "--base", "main")
 
-    assert [(one["code"], one["entry"]) for one in answer["findings"]] == [("changed", "one")]
+    assert [(one["file"], one["entry"]) for one in answer["findings"]] == [("src/b.py", "other")]

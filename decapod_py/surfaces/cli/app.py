@@ -66,6 +66,7 @@ def build(serve: Serve) -> typer.Typer:
         app.command(alias, help=_prose(command["description"]), epilog=_epilog(meant), hidden=True)(_callback(command))
     _register(app, "schema", "schema", examples.SCHEMA_HELP, _schema)
     _register(app, "mcp", "mcp", examples.MCP_HELP, _mcp(serve))
+    _register(app, "watch", "watch", examples.WATCH_HELP, _watch)
     _register(app, "completion", "completion", examples.COMPLETION_HELP, _completion)
     return app
 
@@ -242,6 +243,24 @@ def _schema(
 
         answer(json.dumps(found, indent=2, ensure_ascii=False))
     return 0
+
+
+def _watch(
+    context: typer.Context,
+    as_json: bool = typer.Option(False, "--json", help="One JSON value a line, whenever something was taken in"),
+    run_in: str | None = typer.Option(None, "-C", metavar="DIR", help=examples.GLOBAL_OPTIONS["-C DIR"]),
+) -> int:
+    from decapod_py.surfaces.cli.run import show
+    from decapod_py.surfaces.cli.watching import watch
+
+    directories, json_wanted = _globals(context, run_in, as_json)
+    enter(directories)
+
+    def show_now(result: dict[str, Any]) -> None:
+        show("sync", result, json_wanted)
+        sys.stdout.flush()
+
+    return watch(show_now)
 
 
 def _mcp(serve: Serve) -> Callable[..., int]:

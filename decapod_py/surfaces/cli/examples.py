@@ -20,6 +20,7 @@ GLOBAL_OPTIONS = {
 }
 
 COMPLETION_HELP = "Print the completion script for your shell."
+WATCH_HELP = "Take in what is done to the Markdown as it is done, until interrupted."
 MCP_HELP = "Serve the operations to an agent as MCP tools, over stdio."
 SCHEMA_HELP = "Print the JSON Schema of what an operation takes and gives."
 
