@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from decapod_py.domain.anchors import Anchor, Cited, comparable, digest_of, split_lines
+from decapod_py.domain.anchors import Anchor, Cited, cited_text, comparable, digest_of, split_lines
 from decapod_py.domain.filetext import FileText
 from decapod_py.domain.layout import same_but_for_layout
 from decapod_py.domain.symbols import kinds_with_names
@@ -24,8 +24,20 @@ from decapod_py.domain.whereabouts import (
     similar_region,
 )
 
-__all__ = ["STATES", "FileText", "Sighting", "diff_of", "is_whole", "look", "then_text", "unified", "worst"]
+__all__ = [
+    "STATES",
+    "FileText",
+    "Sighting",
+    "diff_of",
+    "is_whole",
+    "look",
+    "stood_outside",
+    "then_text",
+    "unified",
+    "worst",
+]
 
+RIGHT = ("ok", "moved", "reformatted")  # states of a text that says what was cited
 STATES = ("gone", "changed", "unresolvable", "unanchored", "moved", "reformatted", "ok")  # the worst first
 
 _MOST_CANDIDATES = 1_000  # equal texts before and after the old place that are weighed against each other
@@ -78,7 +90,8 @@ def _look_for_name(anchor: Anchor, name: str, cited: Cited | None, path: str, fi
     """A name is where it is: its lines may be others, and that is no drift."""
     table = file.table(path)
     if table is None:
-        return _look_for_lines(anchor, cited, path, file)
+        found_by_text = _look_for_lines(anchor, cited, path, file)
+        return found_by_text._replace(state="ok") if found_by_text.state == "moved" else found_by_text
     found = table.find(name)
     if found is None:
         elsewhere = _same_text(anchor, cited, file)
@@ -303,3 +316,11 @@ def _span(start: int, stop: int, first: int) -> str:
     """A range as diffs write it: an empty one names the line before it."""
     size = stop - start
     return f"{start + first - (not size)},{size}" if size != 1 else f"{start + first}"
+
+
+def stood_outside(path: str, then: list[str], cited: tuple[int, int], now: list[str], found: tuple[int, int]) -> bool:
+    """Whether lines of a file stood outside a citation before: then they are its neighbours, not the cited text."""
+    text = "\n".join(now[found[0] - 1 : found[1]])
+    itself = Anchor(path, *found, None, None, None, digest_of(text), len(comparable(text)))
+    others = "\n".join([*then[: cited[0] - 1], *then[cited[1] :]])
+    return look(itself, cited_text(now, *found), path, others).state in RIGHT

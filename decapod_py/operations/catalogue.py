@@ -35,6 +35,8 @@ MODULES = (
     "knowledge.promotion",
     "knowledge.feedback",
     "knowledge.transfer",
+    "links",
+    "tags",
     "tasks",
     "agents",
     "eval",
@@ -44,7 +46,7 @@ MODULES = (
     "hooks",
     "connect",
 )
-TOP_LEVEL = frozenset({"setup", "status", "why", "scan", "validate", "review", "sync", "repair", "trust", "connect"})
+TOP_LEVEL = frozenset({"setup", "status", "why", "scan", "validate", "review", "sync", "repair", "trust", "connect", "tags"})
 
 _ATTEMPTS = 3
 

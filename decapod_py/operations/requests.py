@@ -229,6 +229,35 @@ class Search(Request):
     max_chars: Annotated[int | None, Field(ge=1, description="At most this much text in all")] = None
 
 
+EdgeKinds = Annotated[
+    list[str],
+    Cli(option="--kind", metavar="KIND"),
+    Field(description="Only link, supersedes, promotion or provenance; repeatable (default: all)"),
+]
+
+
+class ShowLinks(Request):
+    id: Id
+    direction: Annotated[
+        Literal["outgoing", "incoming", "both"], Field(description="What it leads to, what leads to it, or both")
+    ] = "both"
+    depth: Annotated[int, Field(ge=1, le=3, description="Follow so many steps")] = 1
+    kinds: EdgeKinds = []
+    limit: Annotated[int, Field(ge=1, le=10_000, description="At most this many in each direction")] = 50
+
+
+class BrokenLinks(Request):
+    limit: Annotated[int, Field(ge=1, le=10_000, description="At most this many")] = 100
+
+
+class LinkGraph(Request):
+    format: Annotated[
+        Literal["mermaid", "dot", "json"], Field(description="Mermaid, DOT for Graphviz, or JSON")
+    ] = "mermaid"
+    kinds: EdgeKinds = []
+    limit: Annotated[int, Field(ge=1, le=1_000_000, description="At most this many edges")] = 500
+
+
 class EvalRetrieval(Request):
     file: Annotated[
         str, Cli(positional=True, metavar="FILE"), Field(description="JSON lines of queries; - for standard input")

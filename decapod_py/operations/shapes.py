@@ -699,3 +699,57 @@ class AgentsListed(TypedDict):
     total: int
     count: int
     agents: list[AgentShape]
+
+
+class NodeShape(TypedDict):
+    """An entry; or a file, commit or event that entries cite, which has no status."""
+
+    id: str
+    title: str
+    status: str | None
+
+
+class LinkedShape(NodeShape):
+    kinds: list[str]
+
+
+class LinksShown(TypedDict):
+    id: str
+    title: str
+    outgoing: list[LinkedShape]
+    incoming: list[LinkedShape]
+    omitted: int
+
+
+class UnresolvedShape(TypedDict):
+    """A link that leads to no entry, or to several: then these are named."""
+
+    id: str
+    file: str
+    line: int
+    link: str
+    problem: str
+    candidates: list[str]
+    fix: str
+
+
+class LinksChecked(TypedDict):
+    ok: bool
+    count: int
+    links: list[UnresolvedShape]
+    omitted: int
+
+
+EdgeShape = TypedDict("EdgeShape", {"from": str, "to": str, "kind": str})
+
+
+class LinkGraphShape(TypedDict):
+    format: str
+    omitted: int
+    text: NotRequired[str]
+    nodes: NotRequired[list[NodeShape]]
+    edges: NotRequired[list[EdgeShape]]
+
+
+class TagsCounted(TypedDict):
+    tags: dict[str, int]

@@ -24,12 +24,12 @@ def commit_named(root: str, repository: git.Repository | None, ref: str) -> str:
     if repository is None:
         raise Misused("no-git", f"{ref!r} names a commit, and there is no git here", "leave it out")
     if ref.startswith("-") or has_control_characters(ref):
-        raise Misused("no-such-ref", f"{ref!r} is no name of a commit")
+        raise Misused("no-such-ref", f"{ref!r} is no name of a commit", "look at git log")
     try:
         found = git.ask(root, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}", accept=(0, 1)).strip()
     except git.GitFailed as problem:
         raise Misused("no-such-ref", f"git does not know {ref!r}: {problem.message}") from None
-    if not found:
+    if not found.isalnum():  # a range is two names
         hint = "git fetch --unshallow, or in CI fetch-depth: 0" if git.is_shallow(repository) else "look at git log"
         raise Misused("no-such-ref", f"{ref!r} is no commit of this repository", hint)
     return found

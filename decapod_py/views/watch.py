@@ -91,6 +91,8 @@ class Watch:
         self._renames = Renames(root, repository, staged=staged)
         self._began = time.time_ns()
         self._stamps: dict[str, str] = {}
+        self._blobs: dict[str, str | None] = {}
+        self._objects = Objects(repository.worktree) if repository else None
         self._texts: dict[str, tuple[FileText | None, str | None]] = {}
         self._citations: dict[str, dict[str, Citation]] = {}
 
@@ -229,7 +231,26 @@ class Watch:
         if anchor.binary or text is None:
             data = self._tree.read(path).data or b""
             return Sighting("ok" if digest_of_bytes(data) == anchor.digest else "changed", None, None, None)
-        return look(anchor, self.citation(entry, place).cited, path, text)
+        found = look(anchor, self.citation(entry, place).cited, path, text)
+        if found.state == "changed" and self._is_a_neighbour(anchor, found, text):
+            return Sighting("gone", None, None, None)
+        return found
+
+    def _is_a_neighbour(self, anchor: Anchor, found: Sighting, text: FileText) -> bool:
+        """Whether what looks like the cited text stood beside it already when it was cited."""
+        from decapod_py.domain.drift import stood_outside
+
+        if anchor.first is None or anchor.last is None or found.first is None or found.last is None or not anchor.blob:
+            return False
+        if anchor.blob not in self._blobs:
+            if len(self._blobs) >= 64:
+                self._blobs.clear()
+            data = self._objects.read(anchor.blob) if self._objects else None
+            self._blobs[anchor.blob] = None if data is None else decoded(data)
+        then = self._blobs[anchor.blob]
+        return then is not None and stood_outside(
+            anchor.path, split_lines(then), (anchor.first, anchor.last), text.lines, (found.first, found.last)
+        )
 
     def _read(self, path: str) -> tuple[FileText | None, str | None]:
         """The text of a file, nothing for a binary one; or what is in the way. Many citations may be in one file."""

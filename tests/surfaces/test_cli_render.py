@@ -135,7 +135,52 @@ REDACTED = {
     "history": {"commits": 2, "first": "4f2a9c1", "hashes": ["7d1", "4f2a9c1"], "note": "these have it"},
     "next": ["make the secret void"],
 }
+CLAIMED = {"ok": True, "task_id": "01JZC", "aspect": "docs", "agent": "worker", "expires_at": NOW, "held_by": None}
+CLAIM = {"agent": "worker", "aspect": "docs", "claimed_at": NOW, "expires_at": NOW}
+TASK = {
+    "id": "01JZC",
+    "title": "Make retries configurable",
+    "status": "open",
+    "agent": "ana",
+    "tags": ["http"],
+    "created_at": NOW,
+    "here": True,
+    "claims": [CLAIM, CLAIM | {"aspect": "error handling"}],
+    "findings": 2,
+}
+DECIDED = {"decided_by": "bo", "decided_at": NOW, "reason": "Merged", "description": "In the client.\nNowhere else."}
+AGENT = {"id": "worker", "name": "The worker", "type": "custom", "first_seen_at": NOW, "last_seen_at": NOW}
+FINDING = {"id": "01JZD", "task_id": "01JZC", "agent": "worker", "summary": "It leaks.", "created_at": NOW}
 RESULTS: list[tuple[str, dict[str, Any]]] = [
+    ("tasks.create", {"task_id": "01JZC"}),
+    ("tasks.claim", CLAIMED),
+    ("tasks.claim", CLAIMED | {"ok": False, "held_by": "other"}),
+    ("tasks.renew", CLAIMED | {"ok": False, "expires_at": None}),
+    ("tasks.release", CLAIMED | {"expires_at": None}),
+    ("tasks.release", CLAIMED | {"ok": False, "expires_at": None}),
+    (
+        "tasks.complete",
+        {"task_id": "01JZC", "status": "completed", "changed": True, "event_id": "e", "released": [CLAIM]},
+    ),
+    ("tasks.reopen", {"task_id": "01JZC", "status": "open", "changed": False, "event_id": None, "released": []}),
+    ("tasks.status", {"total": 1, "count": 1, "tasks": [TASK | DECIDED | {"status": "completed", "claims": []}]}),
+    ("tasks.list", {"total": 3, "count": 2, "tasks": [TASK, TASK | {"here": False, "title": None, "tags": []}]}),
+    ("tasks.post-finding", {"finding_id": "01JZD", "task_id": "01JZC"}),
+    (
+        "tasks.findings",
+        {"task_id": "01JZC", "total": 2, "count": 1, "findings": [FINDING | {"knowledge_id": "01JZ8"}]},
+    ),
+    ("agents.register", {"agent": "worker", "created": False, "changed": True}),
+    (
+        "agents.info",
+        AGENT
+        | {"registered": True, "metadata": {"model": "m1"}}
+        | {"claims": [{"task_id": "01JZC", "aspect": "docs", "expires_at": NOW}]},
+    ),
+    (
+        "agents.list",
+        {"total": 2, "count": 2, "agents": [AGENT, AGENT | {"id": "other worker", "name": None, "type": None}]},
+    ),
     ("ledger.redact", REDACTED),
     ("ledger.redact", {**REDACTED, "dry_run": True, "left": [], "next": []}),
     (
@@ -212,6 +257,8 @@ RESULTS: list[tuple[str, dict[str, Any]]] = [
             "clashes": ["http.retries"],
             "proposals": 1,
             "expired": 1,
+            "tasks": {"completed": 1, "open": 2},
+            "claims": 3,
             "markdown": {"written": 3},
             "problems": [PROBLEM],
         },

@@ -94,6 +94,27 @@ def test_clients_of_both_protocols_work_as_the_agent_they_name(workspace: Path, 
     with_client(workspace, story, mode=mode)
 
 
+def test_agents_share_a_task_and_a_held_claim_is_an_answer(workspace: Path) -> None:
+    async def story(client: Client) -> None:
+        task = (await answer(client, "tasks_create", title="Parse it"))["task_id"]
+        mine = await answer(client, "tasks_claim", task_id=task, aspect="docs")
+        assert (mine["ok"], mine["agent"]) == (True, "agent:tester")
+        theirs = await answer(client, "tasks_claim", task_id=task, aspect="docs", agent="worker")
+        assert (theirs["ok"], theirs["held_by"]) == (False, "agent:tester")
+        assert (await refusal(client, "tasks_list", limit=0))["code"] == "bad-request"
+        assert (await refusal(client, "tasks_post_finding", task_id="nowhere", summary="s"))["code"] == "not-found"
+        assert (await refusal(client, "tasks_claim", task_id=task, aspect="docs", agent=""))["code"] == "empty"
+        await answer(client, "tasks_post_finding", task_id=task, summary="Found.", agent="worker")
+        assert len((await answer(client, "tasks_complete", task_id=task))["released"]) == 1
+        assert (await refusal(client, "tasks_claim", task_id=task, aspect="docs"))["hint"] == (
+            f'tasks_reopen(task_id="{task}")'
+        )
+        known = await answer(client, "agents_list")
+        assert {agent["id"] for agent in known["agents"]} == {"agent:tester", "worker"}
+
+    with_client(workspace, story, "--toolset", "tasks,agents")
+
+
 @pytest.mark.parametrize("given", ["option", "environment"])
 def test_a_given_actor_replaces_the_client_name(workspace: Path, given: str) -> None:
     async def story(client: Client) -> None:

@@ -6,6 +6,7 @@ TAGLINE = "Decapod keeps what a team and its agents know inside the git reposito
 
 GROUPS = {
     "knowledge": "Record, find and govern what is known.",
+    "links": "Follow links between entries, find those that lead nowhere, draw the graph.",
     "tasks": "Share work between agents: tasks, who holds which aspect of them, and what was found.",
     "agents": "See who works here, and say more about an agent.",
     "ledger": "Check, read, restore, pack and redact the events behind it all.",
@@ -99,6 +100,17 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "decapod knowledge export > entries.jsonl",
         "decapod knowledge export --format markdown --output handbook/",
     ),
+    "links": ("decapod links show 01JZ8", "decapod links broken", "decapod links graph > graph.mmd"),
+    "links show": (
+        "decapod links show 01JZ8",
+        "decapod links show 01JZ8 --direction incoming --depth 2 --kind link",
+    ),
+    "links broken": ("decapod links broken", "decapod links broken --json"),
+    "links graph": (
+        "decapod links graph --kind link --kind supersedes",
+        "decapod links graph --format dot | dot -Tsvg > graph.svg",
+    ),
+    "tags": ("decapod tags", "decapod knowledge list --tag http"),
     "eval": ("decapod eval retrieval queries.jsonl",),
     "eval retrieval": (
         "decapod eval retrieval queries.jsonl",

@@ -788,9 +788,7 @@ def _agent_registered(result: Result) -> Lines:
 
 
 def _agent(result: Result) -> Lines:
-    yield from facts(agent_facts(result))
-    if result["metadata"]:
-        yield f"metadata  {to_json(result['metadata'])}"
+    yield from facts([*agent_facts(result), ("metadata", to_json(result["metadata"]) if result["metadata"] else "")])
     for claim in result["claims"]:
         yield f"holds {one_line(claim['aspect'])} of {one_line(claim['task_id'])} until {one_line(claim['expires_at'])}"
 
@@ -815,6 +813,54 @@ def _agents_listed(result: Result) -> Lines:
         yield quantity(result["total"], "agent")
     else:
         yield f"{result['count']} of {quantity(result['total'], 'agent')}; --limit shows more"
+
+
+def _links_shown(result: Result) -> Lines:
+    for way in ("outgoing", "incoming"):
+        for one in result[way]:
+            yield f"{_ARROWS[way]} {linked_line(one)}"
+    more = f"; {result['omitted']} left out, --limit shows more" if result["omitted"] else ""
+    yield f"{len(result['outgoing'])} outgoing, {len(result['incoming'])} incoming{more}"
+
+
+_ARROWS = {"outgoing": "->", "incoming": "<-"}
+
+
+def linked_line(one: Result) -> str:
+    title = f"  {one_line(one['title'])}" if one["title"] != one["id"] else ""
+    remarks = [*one["kinds"], *([one_line(one["status"])] if one["status"] not in (None, "active") else [])]
+    return f"{one_line(one['id'])}{title}  ({', '.join(remarks)})"
+
+
+def _links_checked(result: Result) -> Lines:
+    for link in result["links"]:
+        named = f": {joined(link['candidates'])}" if link["candidates"] else ""
+        yield f"{one_line(link['file'])}:{link['line']}: {link['problem']} {one_line(link['link'])}{named}"
+        yield f"  fix: {one_line(link['fix'])}"
+    if result["omitted"]:
+        yield f"{result['omitted']} left out; --limit shows more"
+    yield "every link leads to an entry" if result["ok"] else quantity(result["count"], "link leads", "links lead") + (
+        " nowhere, or to several entries"
+    )
+
+
+def _link_graph(result: Result) -> Lines:
+    if "text" in result:
+        yield result["text"]
+    else:
+        yield to_json({"nodes": result["nodes"], "edges": result["edges"]})
+    if result["omitted"]:
+        yield f"{_REMARKS[result['format']]}{quantity(result['omitted'], 'edge')} left out; --limit shows more"
+
+
+_REMARKS = {"mermaid": "%% ", "dot": "// ", "json": ""}
+
+
+def _tags(result: Result) -> Lines:
+    width = max((len(str(count)) for count in result["tags"].values()), default=0)
+    for tag, count in result["tags"].items():
+        yield f"{count:>{width}}  {one_line(tag)}"
+    yield quantity(len(result["tags"]), "tag")
 
 
 def _anything(result: Result) -> Lines:
@@ -862,6 +908,10 @@ RENDERERS: dict[str, Callable[[Result], Lines]] = {
     "ledger.restore": _restored,
     "ledger.pack": _packed,
     "ledger.redact": _redacted,
+    "links.show": _links_shown,
+    "links.broken": _links_checked,
+    "links.graph": _link_graph,
+    "tags": _tags,
     "tasks.create": _task_created,
     "tasks.claim": _claimed,
     "tasks.renew": _claimed,

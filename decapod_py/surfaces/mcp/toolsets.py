@@ -19,6 +19,7 @@ TOOLSETS: dict[str, Callable[[], list[Tool]]] = {
     "knowledge": lambda: _operations(lambda operation: operation.group == "knowledge"),
     "tasks": lambda: _operations(lambda operation: operation.group == "tasks"),
     "agents": lambda: _operations(lambda operation: operation.group == "agents"),
+    "links": lambda: _operations(lambda operation: operation.group == "links" or operation.name == "tags"),
     "ledger": lambda: _operations(lambda operation: operation.group == "ledger"),
     "all": lambda: _operations(lambda operation: True),
 }
