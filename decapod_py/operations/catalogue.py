@@ -46,7 +46,9 @@ MODULES = (
     "hooks",
     "connect",
 )
-TOP_LEVEL = frozenset({"setup", "status", "why", "scan", "validate", "review", "sync", "repair", "trust", "connect", "tags"})
+TOP_LEVEL = frozenset(
+    {"setup", "status", "why", "scan", "validate", "review", "sync", "repair", "trust", "connect", "tags"}
+)
 
 _ATTEMPTS = 3
 

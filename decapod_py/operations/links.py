@@ -69,7 +69,7 @@ def broken(workspace: Workspace, request: BrokenLinks) -> LinksChecked:
 def graph(workspace: Workspace, request: LinkGraph) -> LinkGraphShape:
     """Draw how entries hang together: as Mermaid, as DOT for Graphviz, or as JSON."""
     known = Graph(workspace.state().connection)
-    edges = list(known.edges(_known_kinds(request.kinds)))
+    edges = known.edges(_known_kinds(request.kinds))
     shown = edges[: request.limit]
     nodes = [known.node(node_id) for node_id in dict.fromkeys(end for edge in shown for end in edge[:2])]
     result: LinkGraphShape = {"format": request.format, "omitted": len(edges) - len(shown)}

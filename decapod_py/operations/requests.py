@@ -251,9 +251,9 @@ class BrokenLinks(Request):
 
 
 class LinkGraph(Request):
-    format: Annotated[
-        Literal["mermaid", "dot", "json"], Field(description="Mermaid, DOT for Graphviz, or JSON")
-    ] = "mermaid"
+    format: Annotated[Literal["mermaid", "dot", "json"], Field(description="Mermaid, DOT for Graphviz, or JSON")] = (
+        "mermaid"
+    )
     kinds: EdgeKinds = []
     limit: Annotated[int, Field(ge=1, le=1_000_000, description="At most this many edges")] = 500
 

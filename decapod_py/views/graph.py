@@ -96,15 +96,9 @@ class Graph:
                 elif found is None and not names_an_attachment(link):
                     yield Unresolved(entry_id, link, ())
 
-    def edges(self, kinds: Collection[str] = KINDS) -> Iterator[Edge]:
+    def edges(self, kinds: Collection[str] = KINDS) -> list[Edge]:
         """Every edge of these kinds once; none leads back to where it begins."""
-        for entry_id, row in self._rows.items():
-            leading = dict.fromkeys(edge for edge in self._edges_from(row) if edge.kind in kinds)
-            yield from (edge for edge in leading if edge.target != entry_id)
-        if "promotion" in kinds:
-            for rule, source in self._promotions:
-                if rule in self._rows and source in self._rows:
-                    yield Edge(rule, source, "promotion")
+        return [edge for edge in self._edges if edge.kind in kinds]
 
     def reachable(self, start: str, depth: int, kinds: Collection[str], *, backwards: bool = False) -> list[Reached]:
         """The nodes within so many steps, the nearest first, each once and without the start."""
@@ -125,6 +119,16 @@ class Graph:
         return [
             Reached(self.node(node_id), tuple(kind for kind in KINDS if kind in by)) for node_id, by in found.items()
         ]
+
+    @cached_property
+    def _edges(self) -> list[Edge]:
+        promoted = (
+            Edge(rule, source, "promotion")
+            for rule, source in self._promotions
+            if rule in self._rows and source in self._rows
+        )
+        found = dict.fromkeys(edge for row in self._rows.values() for edge in self._edges_from(row))
+        return [edge for edge in (*found, *promoted) if edge.source != edge.target]
 
     def _edges_from(self, row: _Row) -> Iterator[Edge]:
         for link in parse_links(row.content):

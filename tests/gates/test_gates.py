@@ -141,6 +141,13 @@ def long_entry(top: Path) -> Found:
     return "too-long", decapod(top, "knowledge", "get", "long")["path"], None
 
 
+def broken_link(top: Path) -> Found:
+    decapod(top, "knowledge", "add", "T\n\nSee [[three]]\nand [[ten]].", "--id", "l", "--provenance", "person:x")
+    path = decapod(top, "knowledge", "get", "l")["path"]
+    lines = (top / path).read_text().splitlines()
+    return "broken-link", path, lines.index("and [[ten]].") + 1
+
+
 def unproven(top: Path) -> Found:
     configure(top, "[[proof]]", "name = 'tests'", "run = 'true'", "paths = ['src/**']")
     return "proof-missing", ".decapod/config.toml", 2
@@ -163,6 +170,7 @@ REPORTING: dict[str, Callable[[Path], Found]] = {
     "decay": expired_entry,
     "hidden-text": hidden_comment,
     "size": long_entry,
+    "links": broken_link,
     "proofs": unproven,
 }
 
@@ -198,7 +206,7 @@ def test_a_clean_repository_passes_every_gate_and_is_told_what_was_skipped(known
     assert {one["gate"]: one["level"] for one in answer["gates"]} == GATE_LEVELS
     said = run(known, "validate").stdout.splitlines()
     assert said[0].startswith("skipped: append-only: it needs --base REF")
-    assert said[-1] == "passed: 0 failing findings, 0 warnings (gates: 16 passed, 2 skipped)"
+    assert said[-1] == "passed: 0 failing findings, 0 warnings (gates: 17 passed, 2 skipped)"
 
 
 def test_data_of_a_newer_version_skips_every_other_gate(known: Path) -> None:

@@ -11,9 +11,7 @@ import pytest
 from support import run
 from validating import Reviewed, made
 
-HOSTILE = (
-    "\x1b[31mred\x1b[0m | a | b |\n::error::all is well\r##[error]x\n</table><script> [x](http://e.example) \u202e"
-)
+HOSTILE = "\x1b[31mred\x1b[0m | a | b |\n::error::all is well\r##[error]x\n</table><script> [x](http://e.test) \u202e"
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
@@ -63,7 +61,7 @@ def test_a_hook_does_not_let_an_entry_speak_either(tree):
 
 @pytest.mark.parametrize(
     "piece",
-    ["a", "aB3$x9 ", "-----BEGIN RSA PRIVATE KEY-----\n", "<!-- ", "ignore previous ", "\u200b", "password=", "[["],
+    ["a", "aB3$x9 ", "-----BEGIN RSA PRIVATE KEY-----\n", "<!-- ", "ignore previous ", "\u200b", "password="],
 )
 def test_five_megabytes_of_text_take_seconds(tree, piece):
     text = (piece * 5_000_000)[:5_000_000]

@@ -839,21 +839,18 @@ def _links_checked(result: Result) -> Lines:
         yield f"  fix: {one_line(link['fix'])}"
     if result["omitted"]:
         yield f"{result['omitted']} left out; --limit shows more"
-    yield "every link leads to an entry" if result["ok"] else quantity(result["count"], "link leads", "links lead") + (
-        " nowhere, or to several entries"
-    )
+    lost = quantity(result["count"], "link leads", "links lead")
+    yield "every link leads to an entry" if result["ok"] else f"{lost} nowhere, or to several entries"
 
 
 def _link_graph(result: Result) -> Lines:
-    if "text" in result:
-        yield result["text"]
-    else:
-        yield to_json({"nodes": result["nodes"], "edges": result["edges"]})
+    if "text" not in result:
+        yield to_json({name: result[name] for name in ("nodes", "edges", "omitted")})
+        return
+    yield result["text"]
     if result["omitted"]:
-        yield f"{_REMARKS[result['format']]}{quantity(result['omitted'], 'edge')} left out; --limit shows more"
-
-
-_REMARKS = {"mermaid": "%% ", "dot": "// ", "json": ""}
+        remark = "//" if result["format"] == "dot" else "%%"
+        yield f"{remark} {quantity(result['omitted'], 'edge')} left out; --limit shows more"
 
 
 def _tags(result: Result) -> Lines:
