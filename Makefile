@@ -41,6 +41,7 @@ generated: $(STAMP)
 knowledge: $(STAMP)
 	$(BIN)/decapod ledger verify
 	$(BIN)/decapod rebuild --check
+	$(BIN)/decapod validate
 
 tests: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "not slow"

@@ -24,6 +24,7 @@ WARN = {
     "cycles",
     "decay",
     "hidden-text",
+    "links",
     "size",
 }
 

@@ -327,8 +327,8 @@ def _synced(result: Result) -> Lines:
     for restored in result["restored"]:
         yield f"not taken in, and restored, in {one_line(restored['path'])}: {joined(restored['fields'])}"
     for problem in result["problems"]:
-        line = f":{problem['line']}" if problem["line"] else ""
-        yield f"problem: {one_line(problem['file'])}{line}: {one_line(problem['message'])} [{one_line(problem['code'])}]"
+        place = one_line(problem["file"]) + (f":{problem['line']}" if problem["line"] else "")
+        yield f"problem: {place}: {one_line(problem['message'])} [{one_line(problem['code'])}]"
     counts = {name: len(result[name]) for name in ("edited", "moved", "added", "deprecated")}
     told = ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "nothing to take in"
     yield told + (f", {quantity(len(result['problems']), 'problem')}" if result["problems"] else "")
