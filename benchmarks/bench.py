@@ -157,17 +157,40 @@ class Bench:
                 BARE: lambda _: [sys.executable, "-c", "pass"],
                 "decapod --help": lambda _: [*self.script, "--help"],
                 "decapod knowledge get": lambda _: [*self.script, "knowledge", "get", known],
-                "decapod knowledge search, hit": lambda n: [*self.script, "knowledge", "search", asked.hits[n]],
-                "decapod knowledge search, miss": lambda n: [*self.script, "knowledge", "search", asked.misses[n]],
+                "decapod knowledge search, hit": lambda n: [
+                    *self.script,
+                    "knowledge",
+                    "search",
+                    "--mode",
+                    "lexical",
+                    asked.hits[n],
+                ],
+                "decapod knowledge search, miss": lambda n: [
+                    *self.script,
+                    "knowledge",
+                    "search",
+                    "--mode",
+                    "lexical",
+                    asked.misses[n],
+                ],
                 "decapod knowledge search, question": lambda n: [
                     *self.script,
                     "knowledge",
                     "search",
+                    "--mode",
+                    "lexical",
                     asked.questions[n],
                 ],
                 "decapod knowledge add": lambda n: [*self.script, *add(n)],
                 "decapod knowledge add --actor": lambda n: [*self.script, *add(n), "--actor", "bench"],
-                "python -m decapod_py knowledge search, hit": lambda n: [*module, "knowledge", "search", asked.hits[n]],
+                "python -m decapod_py knowledge search, hit": lambda n: [
+                    *module,
+                    "knowledge",
+                    "search",
+                    "--mode",
+                    "lexical",
+                    asked.hits[n],
+                ],
                 "python -m decapod_py knowledge add": lambda n: [*module, *add(n)],
             },
             self.effort.cold_rounds,
@@ -200,7 +223,7 @@ class Bench:
             first_answers.append(time.perf_counter() - start)
             for number, query in enumerate(asked):
                 start = time.perf_counter()
-                client.call("knowledge_search", {"query": query})
+                client.call("knowledge_search", {"query": query, "mode": "lexical"})
                 (round_trips if number else first_calls).append(time.perf_counter() - start)
             resident.append(client.resident_bytes())
             client.close()
@@ -394,6 +417,8 @@ def _method(effort: Effort) -> str:
 - **Cold start**: each command is a process of its own, run once a round beside `{BARE}`, {effort.cold_rounds} rounds,
   after one run that does not count. Ratios are of medians. `decapod` is the console script; `python -m decapod_py`
   stands beside it. `PYTHONDONTWRITEBYTECODE` is unset. An add without `--actor` asks git for `user.name`, as users do.
+- **Search** is by words alone (`--mode lexical`), as it is without the semantic extra; meaning is measured in
+  [retrieval.md](retrieval.md).
 - **Warm**: one process, `decapod_py.open(...)`, {effort.searches} different queries and {effort.adds} adds. A hit is
   three words of one entry, a miss three words that no entry has, a question nine words of which four are one entry's.
   An add is durable when it returns.

@@ -20,10 +20,10 @@ def main(repository: str, corpus_size: int, searches: int, adds: int) -> None:
         knowledge = decapod.knowledge
         asked = queries(searches, corpus_size)
         taken = {
-            kind: _timed(lambda query: knowledge.search(query=query), texts)
+            kind: _timed(lambda query: knowledge.search(query=query, mode="lexical"), texts)
             for kind, texts in (("hit", asked.hits), ("miss", asked.misses), ("question", asked.questions))
         }
-        found = [knowledge.search(query=query)["count"] for query in (asked.hits[0], asked.misses[0])]
+        found = [knowledge.search(query=query, mode="lexical")["count"] for query in (asked.hits[0], asked.misses[0])]
         if not found[0] or found[1]:
             raise SystemExit(f"bench: a hit and a miss found {found}")
         fresh = [_request(entry) for entry in entries(adds + _WARM_UP, _OTHER_SEED)]
