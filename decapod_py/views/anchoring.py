@@ -29,8 +29,9 @@ _MOST_NAMES = 50_000  # files looked through for a name that is close
 class Resolver:
     """Finds what provenance points at, in one working tree."""
 
-    def __init__(self, root: str, repository: git.Repository | None) -> None:
+    def __init__(self, root: str, repository: git.Repository | None, *, advises: bool = True) -> None:
         self._root = root
+        self._advises = advises  # looking for names that are close takes longer than everything else
         self._repository = repository
         self._tree = working_tree(root, repository)
         self._head = git.head_commit(repository)
@@ -120,7 +121,7 @@ class Resolver:
 
     def _unresolved(self, citation: FileCitation, obstacle: str) -> Refused:
         if obstacle == "missing":
-            close = _close(citation.path, self._known_files())
+            close = _close(citation.path, self._known_files()) if self._advises else []
             return Refused("no-such-file", f"there is no file {visible(citation.path)}", _did_you_mean(close))
         said = {
             "folder": "is a folder",

@@ -29,10 +29,10 @@ def anchored(workspace: Workspace, authored: Authored, resolver: Resolver | None
     return with_citations(authored, [_resolved(resolver, one, strict) for one in authored.provenances])
 
 
-def resolver_of(workspace: Workspace) -> Resolver:
+def resolver_of(workspace: Workspace, *, advises: bool = True) -> Resolver:
     from decapod_py.views.anchoring import Resolver
 
-    return Resolver(workspace.root, workspace.repository)
+    return Resolver(workspace.root, workspace.repository, advises=advises)
 
 
 def resolved_where_possible(resolver: Resolver, authored: Authored) -> Authored:
