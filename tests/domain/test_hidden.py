@@ -216,6 +216,7 @@ MARKUP = ["a", "<!--", "<!---->", "<a ", "](", "[a]:\n", "`<!-- -->", "```\n"]
 LETTERS = ["a\u200b", "\u200b", "\ufe0f", "\x1b[", "é", "ignore ", "ignore previous instructions "]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", MARKUP + LETTERS)
 def test_a_hostile_text_takes_time_in_proportion(piece: str) -> None:
     short, long = (_seconds(piece * (size // len(piece))) for size in (250_000, 2_000_000))

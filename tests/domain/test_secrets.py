@@ -264,6 +264,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_hostile_text_takes_time_in_proportion(piece: str) -> None:
     short, long = (_seconds(piece * (size // len(piece))) for size in (250_000, 2_000_000))
@@ -271,6 +272,7 @@ def test_a_hostile_text_takes_time_in_proportion(piece: str) -> None:
     assert long < max(0.2, 8 * short * 4), "eight times the text may not take four times eight times as long"
 
 
+@pytest.mark.slow
 def test_five_megabytes_of_base64_are_searched_in_seconds() -> None:
     data = base64.b64encode(_CHANCE.randbytes(3_700_000)).decode()
 
@@ -278,6 +280,7 @@ def test_five_megabytes_of_base64_are_searched_in_seconds() -> None:
     assert find_secrets(data) == []
 
 
+@pytest.mark.slow
 def test_ten_thousand_ordinary_texts_take_less_than_a_second() -> None:
     files = [*(PROJECT / "docs").glob("*.md"), *(PROJECT / "decapod_py").rglob("*.py")]
     everything = "\n".join(file.read_text() for file in sorted(files))
