@@ -126,14 +126,7 @@ def _look_for_lines(anchor: Anchor, cited: Cited | None, path: str, file: FileTe
     if between and not between.empty:
         return _sighted("changed", between.lines(file), file)
     similar = similar_region(file, cited.head, around, _SHARE_ELSEWHERE if between else _SHARE)
-    if similar is None or (between and _is_beside(similar, between)):
-        return _GONE
-    return _sighted("changed", similar.lines(file), file)
-
-
-def _is_beside(similar: Region, gap: Region) -> bool:
-    """Whether a region takes in the lines next to where the text was: those are its neighbours, and were before."""
-    return similar.first <= gap.first and gap.first - 1 <= similar.last
+    return _sighted("changed", similar.lines(file), file) if similar else _GONE
 
 
 def _maybe_reformatted(

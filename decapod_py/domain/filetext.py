@@ -17,11 +17,11 @@ from decapod_py.domain.anchors import common_indent, split_lines
 from decapod_py.domain.symbols import Table, Unparsable, table_of
 
 _MOST_LETTERS = 0x10FFFF - 2
-_LONGEST_INDEXED = 4_000_000  # characters; in a longer text words and tokens are not looked for
+_LONGEST_INDEXED = 4_000_000  # characters; in a longer text tokens are not looked for
+_LONGEST_TEXT = 4_000  # characters of a cited text whose runs of tokens are looked for
 _CONTEXT_KEPT = 200  # characters of a line that is compared as context; anchors cut theirs
 # What remains of a text however it is wrapped: no brackets, commas, semicolons and quotes, and runs of a sign as one.
 _UNWRAPPABLE = re.compile(r"\w+|([^\w\s()\[\]{},;'\"`\\])\1*")
-_WORD = re.compile(r"\w{3,}")
 
 
 class Alphabet:
@@ -132,15 +132,26 @@ class FileText:
                 owners.extend([place] * len(found))
         return alphabet, "".join(letters), owners
 
-    @cached_property
-    def words(self) -> dict[str, list[int]]:
-        """For each longer word the places in `solid` of its lines."""
-        found: dict[str, list[int]] = {}
-        if len(self.text) <= _LONGEST_INDEXED:
-            for place, at in enumerate(self.solid):
-                for word in words_of(self.lines[at]):
-                    found.setdefault(word, []).append(place)
-        return found
+    def places_of_runs(self, text: str, around: int, most: int) -> tuple[list[list[int]], int]:
+        """Where each run of three tokens of a text stands, as places among the tokens, and how many tokens it has.
+
+        Of a run that stands in more than so many places none is given: then it says nothing. A text of a few tokens
+        has too few runs: there each token is one.
+        """
+        alphabet, script, owners = self._tokens
+        tokens = tokens_of(text[:_LONGEST_TEXT])
+        runs = dict.fromkeys(zip(tokens, tokens[1:], tokens[2:], strict=False) if len(tokens) > 8 else zip(tokens))
+        near = bisect_left(owners, around)
+        found = []
+        for run in runs:
+            needle = alphabet.spell(run)
+            places = _nearest(script, needle, near, most + 1) if needle else []
+            found.append(places if len(places) <= most else [])
+        return found, len(tokens)
+
+    def region_of_tokens(self, first: int, last: int) -> tuple[int, int]:
+        """The first and last place in `solid` of what stands between two tokens."""
+        return self._tokens[2][first], self._tokens[2][last]
 
 
 def as_context(line: str) -> str:
@@ -151,10 +162,6 @@ def as_context(line: str) -> str:
 
 def tokens_of(text: str) -> list[str]:
     return [match[1] or match[0] for match in _UNWRAPPABLE.finditer(text.lower())]
-
-
-def words_of(text: str) -> set[str]:
-    return set(_WORD.findall(text.lower()))
 
 
 def _steps_and_lines(lines: Iterable[str]) -> Iterator[Hashable]:

@@ -122,6 +122,9 @@ def _tree(text: str, tokens: list[_Token]) -> str | None:
     try:
         module = parsed("\n".join(lines) + "\n")
         _make_plain(module, lines)
+        outermost = module.body[0]
+        if all(indents) and isinstance(outermost, ast.If):
+            module.body = outermost.body  # the header that only gives it something to stand under
         return ast.dump(module)
     except (Unparsable, RecursionError):
         return None

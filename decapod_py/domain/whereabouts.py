@@ -9,12 +9,13 @@ from itertools import islice, product
 from typing import NamedTuple
 
 from decapod_py.domain.anchors import Cited, split_lines
-from decapod_py.domain.filetext import FileText, as_context, words_of
+from decapod_py.domain.filetext import FileText, as_context
 
 _TRIFLE = 0.25  # what a context line without letters to speak of weighs: a brace stands everywhere
 _FLOW = 6  # tokens next to a text that must be the same for it to be that text
 _MOST_PLACES = 200  # of one context line that are looked at
 _MOST_COMMON = 50  # lines; what stands in more of them says nothing about a place
+_LEAST_RUNS = 1  # that stand nowhere else, or as many more as weigh the same
 _MOST_RUNS = 4
 _MOST_BRACKETS = 4  # lines of nothing but brackets that a formatter puts below a text
 _BRACKETS = frozenset("()[]{},; \t")
@@ -194,19 +195,21 @@ def similar_region(file: FileText, text: str, around: Surroundings, least: float
     if not is_distinctive(text) or not file.solid:
         return None
     lines = [line for line in split_lines(text) if line.strip()]
-    return _by_lines(file, lines, around, least) or _by_words(file, lines, around, least)
+    return _by_lines(file, lines, around, least) or _by_tokens(file, text, around, least)
 
 
 def _by_lines(file: FileText, lines: list[str], around: Surroundings, least: float) -> Region | None:
-    """Each line that is still there votes for where the text would begin."""
+    """Each line that is still there votes for where the text would begin; one that stands everywhere hardly counts."""
     keys = [as_context(line) for line in lines]
-    votes: Counter[int] = Counter()
-    weights = [min(sum(map(str.isalnum, key)), 40) for key in keys]
+    votes: dict[int, float] = {}
+    weights: list[float] = []
     for number, key in enumerate(keys):
         found = file.where.get(key, [])
+        weights.append(min(sum(map(str.isalnum, key)), 40) / max(len(found), 1))
         if len(found) > _MOST_COMMON:  # it says something only about where it was
             found = [at for at in _near(found, around.place) if abs(at - number - around.place) <= 2]
-        votes.update({at - number: weights[number] for at in found})
+        for at in found:
+            votes[at - number] = votes.get(at - number, 0) + weights[number]
     if not votes:
         return None
     begin = min(votes, key=lambda at: (-_votes_near(votes, at), abs(at - around.place)))
@@ -215,27 +218,31 @@ def _by_lines(file: FileText, lines: list[str], around: Surroundings, least: flo
     return Region(max(begin, 0), max(min(begin + len(lines), len(file.solid)) - 1, max(begin, 0)))
 
 
-def _votes_near(votes: Counter[int], begin: int) -> int:
+def _votes_near(votes: dict[int, float], begin: int) -> float:
     """Lines that came or went inside of a text shift what follows a little."""
-    return sum(votes[at] for at in range(begin - 2, begin + 3))
+    return sum(votes.get(at, 0) for at in range(begin - 2, begin + 3))
 
 
-def _by_words(file: FileText, lines: list[str], around: Surroundings, least: float) -> Region | None:
-    """The lines, not many more than the text had, in which most of its rarer words are."""
-    words = {word for word in words_of("\n".join(lines)) if len(file.words.get(word, [])) <= _MOST_COMMON}
-    seen = sorted((at, word) for word in words for at in file.words.get(word, []))
-    best: tuple[int, int, Region] | None = None
-    inside: Counter[str] = Counter()
-    start = 0
-    for at, word in seen:
-        inside[word] += 1
+def _by_tokens(file: FileText, text: str, around: Surroundings, least: float) -> Region | None:
+    """Where most of a text's runs of three tokens are, however it is wrapped; the rarer a run, the more it says."""
+    runs, size = file.places_of_runs(text, around.place, _MOST_COMMON)
+    weights = [1 / max(len(places), 1) for places in runs]
+    seen = sorted((at, number) for number, places in enumerate(runs) for at in places)
+    best: tuple[float, int, Region] | None = None
+    inside: Counter[int] = Counter()
+    weight, start = 0.0, 0
+    for at, number in seen:
+        weight += weights[number] if not inside[number] else 0
+        inside[number] += 1
         # Let go of what is too far above, and of what is here once more.
-        while seen[start][0] < at - len(lines) - 1 or inside[seen[start][1]] > 1:
+        while seen[start][0] < at - size - size // 2 or inside[seen[start][1]] > 1:
             inside[seen[start][1]] -= 1
+            weight -= weights[seen[start][1]] if not inside[seen[start][1]] else 0
             start += 1
-        found = (-len(+inside), abs(seen[start][0] - around.place), Region(seen[start][0], at))
+        region = file.region_of_tokens(seen[start][0], at)
+        found = (-round(weight, 6), abs(region[0] - around.place), Region(*region))
         best = min(best, found) if best else found
-    return best[2] if best and -best[0] >= max(least * len(words), 2) else None
+    return best[2] if best and -best[0] >= max(least * sum(weights), _LEAST_RUNS) else None
 
 
 def is_distinctive(text: str) -> bool:

@@ -31,7 +31,14 @@ class Standings:
         self._root = root
         self._repository = repository
         self._tip = git.default_branch(repository)
-        self._known = self._tip is not None and remembered(self._connection, "merged-tip") == self._tip
+        self._known = self._tip is not None and self._is_remembered(self._tip)
+
+    def _is_remembered(self, tip: str) -> bool:
+        """Not once a segment of the default branch is no longer here: its events stand in another one then."""
+        if remembered(self._connection, "merged-tip") != tip:
+            return False
+        packed = "SELECT 1 FROM merged_segments WHERE path NOT IN (SELECT path FROM segments)"
+        return self._connection.execute(packed).fetchone() is None
 
     def of(self, entry: Entry) -> str:
         if self._tip is None or not self._is_merged(entry.version):

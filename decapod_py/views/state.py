@@ -55,15 +55,16 @@ class Placed(NamedTuple):
 
 
 _LARGE = 16_384  # one decay run may name every entry: it is parsed once, not once an entry
+LargeEvents = dict[tuple[str, int], Event]  # by segment and offset
 
 
 class Lines:
     """Reads events back from where the database says they are."""
 
-    def __init__(self, ledgers: str) -> None:
+    def __init__(self, ledgers: str, large: LargeEvents | None = None) -> None:
         self._ledgers = ledgers
         self._handles: dict[str, int] = {}
-        self._large: dict[tuple[str, int], Event] = {}
+        self._large: LargeEvents = {} if large is None else large
 
     def event(self, segment: str, offset: int, length: int) -> Event:
         found = self._large.get((segment, offset))
@@ -96,6 +97,7 @@ class State:
     def __init__(self, connection: Connection, ledgers: str) -> None:
         self.connection = connection
         self.ledgers = ledgers
+        self._large: LargeEvents = {}
 
     def entry(self, entry_id: str) -> Entry | None:
         row = self.connection.execute(f"SELECT {COLUMNS} FROM entries WHERE id = ?", (entry_id,)).fetchone()
@@ -286,7 +288,7 @@ class State:
         return [self._obeyed(event) for event in self._read_lines(rows)]
 
     def _read_lines(self, rows: list[tuple[str, int, int]]) -> list[Event]:
-        lines = Lines(self.ledgers)
+        lines = Lines(self.ledgers, self._large)
         try:
             return [lines.event(*row) for row in rows]
         finally:

@@ -29,6 +29,7 @@ from decapod_py.views.renames import Renames
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
+    from decapod_py.domain.anchors import Cited
     from decapod_py.domain.drift import FileText, Sighting
     from decapod_py.domain.entry import Entry
     from decapod_py.domain.fold import Citation
@@ -102,17 +103,23 @@ class Watch:
         `files_only` asks git nothing about what was looked at before: for readers, who want to know before they act.
         """
         found: list[Checked] = []
+        files: list[tuple[str, int, Entry, int, Anchor]] = []
         commits: list[tuple[Entry, int]] = []
         for entry in entries:
             anchors = entry.anchors or (None,) * len(entry.provenances)
             for place, (provenance, anchor) in enumerate(zip(entry.provenances, anchors, strict=True)):
                 if provenance.startswith("file:"):
-                    found.append(self._file(entry, place, anchor, files_only))
+                    if anchor is not None:
+                        files.append((anchor.path, len(found), entry, place, anchor))
+                    found.append(Checked(entry.id, place, provenance, "unanchored"))
                 elif provenance.startswith("event:") and not files_only:
                     state = "ok" if self._state.has_event(provenance.removeprefix("event:")) else "gone"
                     found.append(Checked(entry.id, place, provenance, state))
                 elif provenance.startswith("commit:") and not files_only:
                     commits.append((entry, place))
+        # File by file: then each is read and taken apart once.
+        for _, number, entry, place, anchor in sorted(files, key=lambda one: one[:2]):
+            found[number] = self._file(entry, place, anchor, files_only)
         return found + self._commits(commits)
 
     def citation(self, entry: Entry, place: int) -> Citation:
@@ -128,16 +135,20 @@ class Watch:
         """The text of a file; nothing for a binary one, or where there is none."""
         return self._read(path)[0]
 
+    def holds_still(self, path: str) -> bool:
+        """Whether a file is the one that was looked at; an editor may have saved another one since."""
+        return self._tree.stamp(path) == self._stamp_of(path)
+
     def difference(self, entry: Entry, checked: Checked) -> str | None:
         """Then and now as a unified diff; nothing where one of them is not known."""
-        from decapod_py.domain.drift import unified
+        from decapod_py.domain.drift import Sighting, diff_of
 
         citation = self.citation(entry, checked.place)
-        now = checked.text if checked.text is not None else self._text_at(checked.now)
-        then = _text_then(self._repository, citation)
-        if now is None or then is None or citation.anchor is None or checked.now is None:
+        if citation.anchor is None or checked.now is None:
             return None
-        return unified(then, now, checked.now.path, citation.anchor.first or 1, checked.now.first or 1)
+        path, first, last, _ = checked.now
+        text = checked.text if checked.text is not None else self._text_at(checked.now)
+        return diff_of(citation.anchor, self._cited(citation), path, Sighting(checked.state, first, last, text))
 
     def _text_at(self, now: FileCitation | None) -> str | None:
         file = self.text(now.path) if now else None
@@ -145,10 +156,7 @@ class Watch:
             return file.text if file else None
         return file.between(now.first, now.last)
 
-    def _file(self, entry: Entry, place: int, anchor: Anchor | None, reading: bool) -> Checked:
-        provenance = entry.provenances[place]
-        if anchor is None:
-            return Checked(entry.id, place, provenance, "unanchored")
+    def _file(self, entry: Entry, place: int, anchor: Anchor, reading: bool) -> Checked:
         key = sha256(canonical([_RULES, *anchor])).digest()[:16]
         found = self._remembered(key, anchor, reading) if self._remembers else None
         if found is None:
@@ -156,7 +164,7 @@ class Watch:
             if self._may_remember(anchor, found):
                 now = found.now or (None, None, None, None)
                 self.fresh.append((key, self._stamp(anchor, found.state, now[0]), found.state, *now))
-        return Checked(entry.id, place, provenance, found.state, found.now, found.text, found.why)
+        return Checked(entry.id, place, entry.provenances[place], found.state, found.now, found.text, found.why)
 
     def _remembered(self, key: bytes, anchor: Anchor, reading: bool) -> _Look | None:
         row = self._state.connection.execute(
@@ -231,26 +239,44 @@ class Watch:
         if anchor.binary or text is None:
             data = self._tree.read(path).data or b""
             return Sighting("ok" if digest_of_bytes(data) == anchor.digest else "changed", None, None, None)
-        found = look(anchor, self.citation(entry, place).cited, path, text)
+        citation = self.citation(entry, place)
+        found = look(anchor, citation.cited, path, text)
+        if found.state in ("changed", "gone") and (whole := self._cited(citation)) != citation.cited:
+            found = look(anchor, whole, path, text)
         if found.state == "changed" and self._is_a_neighbour(anchor, found, text):
             return Sighting("gone", None, None, None)
         return found
+
+    def _cited(self, citation: Citation) -> Cited | None:
+        """What was cited; from git where it was too long to be kept whole."""
+        anchor, cited = citation.anchor, citation.cited
+        if anchor is None or cited is None or digest_of(cited.head) == anchor.digest:
+            return cited
+        lines = split_lines(self._blob_text(anchor) or "")
+        whole = cited._replace(head="\n".join(lines[(anchor.first or 1) - 1 : anchor.last]))
+        return whole if digest_of(whole.head) == anchor.digest else cited
 
     def _is_a_neighbour(self, anchor: Anchor, found: Sighting, text: FileText) -> bool:
         """Whether what looks like the cited text stood beside it already when it was cited."""
         from decapod_py.domain.drift import stood_outside
 
-        if anchor.first is None or anchor.last is None or found.first is None or found.last is None or not anchor.blob:
+        if anchor.first is None or anchor.last is None or found.first is None or found.last is None:
             return False
-        if anchor.blob not in self._blobs:
-            if len(self._blobs) >= 64:
-                self._blobs.clear()
-            data = self._objects.read(anchor.blob) if self._objects else None
-            self._blobs[anchor.blob] = None if data is None else decoded(data)
-        then = self._blobs[anchor.blob]
+        then = self._blob_text(anchor)
         return then is not None and stood_outside(
             anchor.path, split_lines(then), (anchor.first, anchor.last), text.lines, (found.first, found.last)
         )
+
+    def _blob_text(self, anchor: Anchor) -> str | None:
+        """The text of the whole file when it was cited, if git has it."""
+        if anchor.blob is None or self._objects is None:
+            return None
+        if anchor.blob not in self._blobs:
+            if len(self._blobs) >= 64:
+                self._blobs.clear()
+            data = self._objects.read(anchor.blob)
+            self._blobs[anchor.blob] = None if data is None else decoded(data)
+        return self._blobs[anchor.blob]
 
     def _read(self, path: str) -> tuple[FileText | None, str | None]:
         """The text of a file, nothing for a binary one; or what is in the way. Many citations may be in one file."""
@@ -299,23 +325,6 @@ def _found(anchor: Anchor, path: str, sighting: Sighting) -> _Look:
         return _Look("gone")
     name = None if sighting.state == "moved" else anchor.name
     return _Look(sighting.state, FileCitation(path, sighting.first, sighting.last, name), sighting.now)
-
-
-def _text_then(repository: git.Repository | None, citation: Citation) -> str | None:
-    anchor, cited = citation.anchor, citation.cited
-    if anchor is None:
-        return None
-    if cited is not None and digest_of(cited.head) == anchor.digest:
-        return cited.head
-    data = None
-    if repository is not None and anchor.blob:
-        objects = Objects(repository.worktree)
-        data = objects.read(anchor.blob)
-        objects.close()
-    text = None if data is None else decoded(data)
-    if text is None:
-        return cited.head if cited else None
-    return text if anchor.first is None else "\n".join(split_lines(text)[anchor.first - 1 : anchor.last])
 
 
 def drift_of(checked: Iterable[Checked]) -> str | None:

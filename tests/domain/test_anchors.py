@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decapod_py.domain.anchors import Cited, cited_text, comparable, digest_of, split_lines
+from decapod_py.domain.anchors import Anchor, Cited, anchor_from, cited_text, comparable, digest_of, split_lines
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,11 @@ def test_what_is_comparable_stays_as_it_is(text):
     lines = comparable(text)
     assert comparable("\n".join(lines)) == lines
     assert digest_of("\n".join(f"  {line}" for line in lines)) == digest_of(text)
+
+
+@pytest.mark.parametrize("name", ["--output=a", "HEAD", "a" * 39, "A" * 40, "a" * 40 + "\n", 7])
+def test_what_is_no_name_of_an_object_is_never_asked_of_git(name):
+    fields = {"path": "a.py", "digest": "d", "first": 1, "last": 2, "lines": 2, "blob": name, "commit": name}
+    assert anchor_from(fields) == Anchor("a.py", 1, 2, None, None, None, "d", 2)
+    whole = {**fields, "blob": "a" * 40, "commit": "b" * 64}
+    assert anchor_from(whole) == Anchor("a.py", 1, 2, None, "a" * 40, "b" * 64, "d", 2)

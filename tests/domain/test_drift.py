@@ -170,6 +170,21 @@ def test_an_emptied_file_and_one_about_something_else_leave_nothing():
     assert state(SOURCE, "The quick brown fox\njumps over\n", *RETRY) == "gone"
 
 
+def test_words_that_stand_everywhere_do_not_make_a_text_the_cited_one():
+    names = ["retry", "limit", "token", "batch", "queue", "lease", "owner", "timer"]
+    lines = [f"    assert {name} >= {len(name)}{at}, '{name} must not be reset'" for at, name in enumerate(names)]
+    text = "\n".join(["def check():", *lines, "    reset(token, batch)", "    return None"])
+    for line in range(2, 10):
+        left = [kept for at, kept in enumerate(text.split("\n"), 1) if abs(at - line) > 1]
+        assert state(text, "\n".join(left), line, line) == "gone", line
+
+
+def test_what_is_left_of_a_text_is_found_however_it_is_wrapped():
+    then = ["a = 1", "window = split(ticket, 62)", "retry = reset(batch, limit=64, wait=True)", "lease = 65", "b = 2"]
+    now = ["c = 3", "retry = reset(", "    batch,", "    limit=64,", "    wait=True,", ")", "lease = 65", "d = 7"]
+    assert place("\n".join(then), "\n".join(now), 2, 4) == ("changed", 2, 7)
+
+
 def test_an_edited_line_among_edited_lines_is_found_by_its_words():
     now = "x = 1\n\n" + SOURCE.replace("connect(self.base, timeout=10)", "connect(self.base, timeout=30)")
     now = now.replace("if self.session is None:", "if not self.session:").replace(

@@ -22,6 +22,7 @@ from decapod_py.domain.fold import (
     LEDGERS,
     OUTCOMES,
     PROMOTIONS,
+    RENEWALS,
     RETRIEVAL,
     VERSIONS,
     Promotion,
@@ -47,7 +48,15 @@ ENTRY_IDS = ("a", "b", "procedural/c")
 EVENT_IDS = tuple(ulid(NOON + number, bytes([number]) * 10) for number in range(1, 13))
 
 TYPES = {
-    EVENTS: (*sorted(VERSIONS), "entry.deprecated", "entry.deleted", "event.redacted", "entry.unheard-of", "other"),
+    EVENTS: (
+        *sorted(VERSIONS),
+        *sorted(RENEWALS),
+        "entry.deprecated",
+        "entry.deleted",
+        "event.redacted",
+        "entry.unheard-of",
+        "other",
+    ),
     PROMOTIONS: ("promotion.recorded", "promotion.approved", "promotion.revoked", "other"),
     DECAY: ("decay.run", "other"),
     RETRIEVAL: ("retrieval.logged", "other"),
@@ -61,13 +70,37 @@ JUNK = st.recursive(
 TIMES = st.integers(-200, 200).map(lambda days: format_time(NOON + days * DAY))
 IDS = st.lists(st.sampled_from(ENTRY_IDS), max_size=3)
 NAMED_EVENTS = st.lists(st.sampled_from(EVENT_IDS), max_size=3)
+FILES = ("file:a.py#L1-L2", "file:a.py", "file:../b#L1")
+ANCHORS = st.fixed_dictionaries(
+    {"path": st.sampled_from(("a.py", "../b", "\0")), "digest": st.text(max_size=3)},
+    optional={
+        "first": st.integers(-1, 3) | JUNK,
+        "last": st.integers(-1, 3) | JUNK,
+        "name": st.none() | st.text(max_size=3),
+        "blob": st.sampled_from(("a" * 40, "--help")) | JUNK,
+        "commit": st.sampled_from(("b" * 40, "--output=x")) | JUNK,
+        "lines": st.integers(-1, 3) | JUNK,
+        "provenance": st.sampled_from(FILES),
+    },
+)
+# As a version has them, one for each provenance, or as a renewal has them, by entry.
+ALL_ANCHORS = st.lists(ANCHORS, max_size=2) | st.dictionaries(
+    st.sampled_from(ENTRY_IDS), st.lists(ANCHORS | JUNK, max_size=2), max_size=2
+)
+KEPT = st.fixed_dictionaries({"head": st.text(max_size=4)}, optional={"before": JUNK, "after": st.text(max_size=3)})
+ALL_KEPT = st.lists(KEPT | JUNK, max_size=2) | st.dictionaries(
+    st.sampled_from(ENTRY_IDS), st.lists(KEPT | JUNK, max_size=2), max_size=2
+)
 
 WELL_TYPED: dict[str, st.SearchStrategy[Any]] = {
     "entry_id": st.sampled_from(ENTRY_IDS),
     "supersedes": IDS,
     "was": st.dictionaries(st.sampled_from(ENTRY_IDS), NAMED_EVENTS, max_size=3),
     "status": st.sampled_from(("active", "superseded", "deprecated", "stale", "deleted")),
-    "provenance": st.lists(st.sampled_from([f"event:{name}" for name in EVENT_IDS[:4]] + ["cmd:make"]), max_size=2),
+    "provenance": st.lists(
+        st.sampled_from([f"event:{name}" for name in EVENT_IDS[:4]] + ["cmd:make", *FILES]), max_size=2
+    ),
+    "anchors": ALL_ANCHORS,
     "tags": st.lists(st.text(max_size=3), max_size=2),
     "scope": st.text(max_size=3),
     "merge_key": st.none() | st.text(max_size=3),
@@ -92,7 +125,13 @@ WELL_TYPED: dict[str, st.SearchStrategy[Any]] = {
     "outcome": st.sampled_from(OUTCOMES),
 }
 TEXT = st.fixed_dictionaries(
-    {}, optional={"title": st.text(max_size=5) | JUNK, "content": st.text() | JUNK, "reason": JUNK}
+    {},
+    optional={
+        "title": st.text(max_size=5) | JUNK,
+        "content": st.text() | JUNK,
+        "reason": JUNK,
+        "anchors": ALL_KEPT | JUNK,
+    },
 )
 
 
@@ -190,6 +229,11 @@ QUESTIONS: list[tuple[str, dict[str, Any]]] = [
     ("knowledge.search", {"query": "a 0", "as_of": "2026-03-01T12:00:00Z"}),
     *((f"knowledge.{verb}", {"id": entry_id}) for verb in ("get", "history") for entry_id in ENTRY_IDS),
     ("knowledge.export", {}),
+    ("knowledge.drift", {}),
+    ("knowledge.drift", {"ids": list(ENTRY_IDS)}),
+    ("knowledge.drift", {"fix": True}),
+    ("why", {"place": "a.py:1"}),
+    ("knowledge.reaffirm", {"ids": ["a"], "reason": "So it is."}),
     ("knowledge.add", {"title": "T", "text": "x", "provenance": ["cmd:x"], "merge_key": "0"}),
     ("knowledge.add", {"id": "procedural/new", "provenance": [f"event:{EVENT_IDS[0]}"]}),
     ("knowledge.edit", {"id": "a", "title": "New"}),
@@ -207,6 +251,7 @@ QUESTIONS: list[tuple[str, dict[str, Any]]] = [
 def test_every_question_to_a_ledger_that_strangers_wrote_is_answered_in_its_shape(found: list[Event]) -> None:
     with tempfile.TemporaryDirectory() as top, Decapod(top, actor="Ada", clock=lambda: NOON + 100 * DAY) as client:
         client.init()
+        Path(top, "a.py").write_text("one\ntwo\n")
         _lay_out(Path(top, ".decapod", "ledgers"), [[(event, True) for event in found]], [True])
         for name, arguments in QUESTIONS:
             operation = catalogue.find(name)

@@ -60,6 +60,15 @@ def test_what_a_real_formatter_does_to_python_is_layout(snippet, line_length):
     assert same_but_for_layout("a.py", source, formatted(source, line_length))
 
 
+def test_what_was_indented_as_a_whole_and_formatted_is_layout():
+    then = "def f(a,b = 'x'):\n    if a:\n        g(b)  # why\n    return 0x1F\n"
+    indented = "".join(f"        {line}\n" for line in formatted(then, 40).splitlines())
+    assert same_but_for_layout("a.py", then, indented)
+    assert same_but_for_layout("a.py", indented, then)
+    assert not same_but_for_layout("a.py", then, "    if 1:\n" + indented)
+    assert not same_but_for_layout("a.py", then, indented.replace("            return", "        return"))
+
+
 def test_every_symbol_of_real_modules_survives_a_narrow_formatter():
     for name in ("anchors.py", "layout_python.py", "drift.py", "words.py"):
         source = (DOMAIN / name).read_text()

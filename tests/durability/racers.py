@@ -127,11 +127,34 @@ def packs(decapod: Decapod, place: Path, number: int) -> int:
     return joined
 
 
+def reaffirms(decapod: Decapod, place: Path, number: int) -> list[Any]:
+    """Says over and over that what cites a file holds, while somebody writes above it."""
+    answers: list[Any] = []
+    while len(answers) < 20:
+        try:
+            answers.append(decapod.knowledge.reaffirm(ids=["wash", "spin"], reason=f"Looked, {len(answers)}."))
+        except DecapodError as refusal:
+            assert refusal.code == "file-changed", refusal
+    return answers
+
+
+def mends(decapod: Decapod, place: Path, number: int) -> list[Any]:
+    """Writes above what is cited, and anchors anew what moved."""
+    file = place / "steps.py"
+    answers = []
+    for turn in range(20):
+        new = place / ".git" / "steps.py"
+        new.write_text(f"import step_{turn}\n" + file.read_text())
+        new.replace(file)
+        answers.append(decapod.knowledge.drift(fix=True))
+    return answers
+
+
 def first_read(decapod: Decapod, place: Path, number: int) -> Any:
     return decapod.status()["digest"]
 
 
-JOBS = {job.__name__: job for job in (adds, edit, mixed, supersedes, reads, looks, packs, first_read)}
+JOBS = {job.__name__: job for job in (adds, edit, mixed, supersedes, reads, looks, packs, reaffirms, mends, first_read)}
 
 
 class WithoutSharedMemory(sqlite3.Connection):

@@ -109,7 +109,9 @@ def _fix(workspace: Workspace, request: Drift) -> tuple[list[str], str | None]:
         renewed: Renewed = {}
         for one in watch.check(entries.values()):
             if one.state in _MENDED or _is_explained(watch, ignored, entries[one.entry_id], one):
-                renewed.setdefault(one.entry_id, []).extend(_anchored_now(resolver, one))
+                citations = _anchored_now(resolver, one)
+                if one.now and watch.holds_still(one.now.path):  # else the next run mends it
+                    renewed.setdefault(one.entry_id, []).extend(citations)
         event_id = _renew(writer, workspace.actor(request.actor), "entry.reanchored", renewed, None)
     return sorted(renewed), event_id
 
@@ -164,7 +166,8 @@ def reaffirm(workspace: Workspace, request: Reaffirm) -> Reaffirmed:
     with workspace.writing() as writer:
         entries = selected(workspace, writer.state, request.ids, request.since, request.path)
         checked: dict[str, list[Checked]] = {entry.id: [] for entry in entries}
-        for one in workspace.watch(writer.state).check(entries):
+        watch = workspace.watch(writer.state)
+        for one in watch.check(entries):
             if one.provenance.startswith("file:"):
                 checked[one.entry_id].append(one)
         if not request.ids:
@@ -176,6 +179,7 @@ def reaffirm(workspace: Workspace, request: Reaffirm) -> Reaffirmed:
             entry_id: [citation for one in found for citation in _anchored_now(resolver, one)]
             for entry_id, found in checked.items()
         }
+        _refuse_rewritten(watch, checked)
         event_id = _renew(writer, actor, "entry.reaffirmed", renewed, reason)
     return {"reaffirmed": sorted(renewed), "event_id": event_id}
 
@@ -189,6 +193,14 @@ def _refuse_gone(checked: dict[str, list[Checked]]) -> None:
             + (f", and {len(gone) - 1} more" if len(gone) > 1 else ""),
             Call("knowledge.edit", {"id": gone[0].entry_id, "provenance": ["REF"]}),
         )
+
+
+def _refuse_rewritten(watch: Watch, checked: dict[str, list[Checked]]) -> None:
+    """What stands there by now was not looked at, and its lines may be others."""
+    for one in [one for found in checked.values() for one in found if one.now]:
+        assert one.now
+        if not watch.holds_still(one.now.path):
+            raise Refused("file-changed", f"{one.now.path} was written while it was looked at", "do the same again")
 
 
 def _refuse_rules(workspace: Workspace, state: State, checked: dict[str, list[Checked]]) -> None:

@@ -47,10 +47,13 @@ def edit(workspace: Workspace, request: EditEntry) -> Changed:
         refuse_diverged(entry)
         before = authored_of(entry)
         after = _edited(workspace, writer, entry, before, request, provenances)
-        if _says_the_same(before, after):
+        same = _says_the_same(before, after)
+        if same and not provenances:
             return _unchanged(entry)
         refuse_unknown_events(workspace, writer.state, provenances)
         after = anchored(workspace, after) if provenances else anchored_again(workspace, writer.state, entry, after)
+        if same and _reads_the_same(entry, after):
+            return _unchanged(entry)
         allowed = request.allow_secret or allowed_before(writer.state, entry)
         after = without_secrets(workspace, after, allowed)
         if _may_be_active(entry, after):
@@ -93,6 +96,14 @@ def _says_the_same(before: Authored, after: Authored) -> bool:
     if after.expires_by_default and before.expires_by_default:
         after = after._replace(expires=before.expires)
     return before == after
+
+
+def _reads_the_same(entry: Entry, after: Authored) -> bool:
+    """Whether what is cited once more is what it was: where it stands, and what it says."""
+    then, now = (
+        [anchor and anchor._replace(blob=None, commit=None) for anchor in one] for one in (entry.anchors, after.anchors)
+    )
+    return then == now
 
 
 def _may_be_active(entry: Entry, after: Authored) -> bool:
