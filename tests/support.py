@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,23 @@ def make_repository(top: Path) -> None:
     decapod(top, "init")
     git(top, "add", "-A")
     git(top, "commit", "-qm", "Begin")
+
+
+@contextmanager
+def made_once(tmp_path_factory: Any) -> Iterator[Path]:
+    """A repository for a whole session, and the settings to work in it: no test has given any yet."""
+    import pytest
+
+    top: Path = tmp_path_factory.mktemp("prepared") / "repository"
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("HOME", str(tmp_path_factory.mktemp("nobody")))
+        for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
+            environment.setenv(f"{name}_NAME", "Ada")
+            environment.setenv(f"{name}_EMAIL", "ada@example.com")
+        environment.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        environment.setenv("PYTHONPATH", str(PROJECT))
+        make_repository(top)
+        yield top
 
 
 def git(place: Path, *arguments: str, check: bool = True) -> str:

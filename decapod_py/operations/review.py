@@ -98,16 +98,17 @@ def _item(kind: str, entry_id: str, title: str, step: str, detail: str = "", dif
 
 def _untrue(workspace: Workspace, state: State, change: Change) -> list[ReviewedItem]:
     """Entries that cite what the branch changed, and that nobody looked at since."""
-    from decapod_py.operations.knowledge.drift import WRONG, diff_of
+    from decapod_py.operations.knowledge.drift import WRONG
 
     found = []
     entries = [entry for named in entries_citing(state, change.paths) if (entry := state.entry(named))]
     by_id = {entry.id: entry for entry in entries}
-    for one in workspace.watch(state).check(entries):
+    watch = workspace.watch(state)
+    for one in watch.check(entries):
         if one.state in WRONG:
             entry = by_id[one.entry_id]
             step = f"decapod knowledge reaffirm {entry.id} --reason WHY, or edit or deprecate it"
-            diff = diff_of(workspace, state, entry, one) if one.state == "changed" else None
+            diff = watch.difference(entry, one) if one.state == "changed" else None
             found.append(_item("untrue", entry.id, entry.title, step, f"{one.provenance} is {one.state}", diff))
     return found
 

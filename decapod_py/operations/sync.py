@@ -107,6 +107,8 @@ def _plan_file(
     history: FileHistory,
     limits: Limits,
 ) -> None:
+    if os.path.islink(folder.file(path)):
+        raise Refused("link", "the file is a link; nothing is read or written through it")
     data = pages.bytes_of(folder, path)
     said = hand_edits.read(data)
     entry = _entry_of(state, path, said, owners, found)

@@ -7,20 +7,12 @@ from pathlib import Path
 
 import pytest
 from forging import commit
-from support import PROJECT, decapod, git, make_repository
+from support import decapod, git, made_once
 
 
 @pytest.fixture(scope="session")
 def prepared_knowledge(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    top = tmp_path_factory.mktemp("prepared") / "repository"
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("HOME", str(tmp_path_factory.mktemp("nobody")))
-        for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
-            environment.setenv(f"{name}_NAME", "Ada")
-            environment.setenv(f"{name}_EMAIL", "ada@example.com")
-        environment.setenv("GIT_CONFIG_NOSYSTEM", "1")
-        environment.setenv("PYTHONPATH", str(PROJECT))
-        make_repository(top)
+    with made_once(tmp_path_factory) as top:
         git(top, "branch", "-m", "main")
         decapod(top, "knowledge", "add", "Lines three", "--id", "three", "--from", "src/a.py:3")
         commit(top, "Know of line three")

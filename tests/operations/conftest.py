@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import PROJECT, StandingClock, make_repository
+from support import StandingClock, made_once
 
 from decapod_py.client import Decapod, request_of
 from decapod_py.foundation.errors import DecapodError
@@ -21,16 +21,8 @@ Refusal = Callable[..., DecapodError]
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One repository, made once: starting git and the command five times a test would be most of the run."""
-    top = tmp_path_factory.mktemp("prepared") / "repository"
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("HOME", str(tmp_path_factory.mktemp("nobody")))
-        for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
-            environment.setenv(f"{name}_NAME", "Ada")
-            environment.setenv(f"{name}_EMAIL", "ada@example.com")
-        environment.setenv("GIT_CONFIG_NOSYSTEM", "1")
-        environment.setenv("PYTHONPATH", str(PROJECT))
-        make_repository(top)
-    return top
+    with made_once(tmp_path_factory) as top:
+        return top
 
 
 @pytest.fixture

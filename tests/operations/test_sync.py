@@ -245,6 +245,13 @@ def test_what_cannot_be_taken_in_is_reported_and_left_alone(
     assert file.read_text() == text
 
 
+def test_a_link_is_reported_and_what_it_leads_to_is_not_read(vault: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.md").write_text("# Not ours\n")
+    (vault / "link.md").symlink_to(tmp_path / "elsewhere.md")
+
+    assert [problem["code"] for problem in sync(vault)["problems"]] == ["link"]
+
+
 def test_two_files_that_say_they_are_one_entry_are_reported(vault: Path) -> None:
     file = page(vault)
     copy = vault / "copy.md"

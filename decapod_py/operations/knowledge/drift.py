@@ -91,11 +91,6 @@ def _shown(watch: Watch, entry: Entry, one: Checked) -> DriftedCitation:
     return {"id": entry.id, "title": entry.title, **show_citation(one), "diff": difference}
 
 
-def diff_of(workspace: Workspace, state: State, entry: Entry, one: Checked) -> str | None:
-    """Then and now, as a unified diff; nothing where the text was not kept."""
-    return workspace.watch(state).difference(entry, one)
-
-
 def _fix(workspace: Workspace, request: Drift) -> tuple[list[str], str | None]:
     from decapod_py.views.ignored_revisions import IgnoredRevisions
 
