@@ -94,7 +94,7 @@ def to_line(event: Event) -> bytes:
 def from_line(line: bytes) -> Event:
     """Reads one line and checks all that a line can prove by itself."""
     try:
-        event = json.loads(line, parse_float=_refuse_float, parse_constant=_refuse_float)
+        event = _decode(str(line, "utf-8"))
     except (ValueError, RecursionError) as problem:
         raise BadLine("not-json", f"not a JSON object in UTF-8: {problem}") from None
     if not isinstance(event, dict):
@@ -156,6 +156,9 @@ def _check_seal(event: Event, line: bytes) -> None:
 
 def _refuse_float(literal: str) -> Any:
     raise ValueError(f"the number {literal} is not an integer")
+
+
+_decode = json.JSONDecoder(parse_float=_refuse_float, parse_constant=_refuse_float).decode
 
 
 def order(event: Event) -> tuple[str, str]:

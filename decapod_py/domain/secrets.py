@@ -31,6 +31,13 @@ class _Span(NamedTuple):
     kind: str
 
 
+def has_secrets(texts: Sequence[str]) -> bool:
+    """Whether any of these may hold one: a quick look at all of them at once, which errs on the side of yes."""
+    whole = "\n\n".join(texts)
+    # What one text opens, a block of a public key say, must not excuse what stands in the next.
+    return "-----" in whole or any(_spans(whole))
+
+
 def find_secrets(text: str, allowed: Sequence[str] = ()) -> list[Secret]:
     """The secrets in a text, in its order; `allowed` are patterns of values that are known to be none."""
     spans = list(_spans(text))

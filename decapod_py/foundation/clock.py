@@ -49,6 +49,7 @@ def parse_time(text: str) -> int:
     return milliseconds
 
 
+@lru_cache(maxsize=1_000)  # an event says its own moment up to three times
 def _parse_own_form(text: str) -> int | None:
     """The form `format_time` gives, which every event has: in a quarter of the time the general reading takes."""
     if len(text) != 24 or text[10] != "T" or text[13] + text[16] + text[19] + text[23] != "::.Z":

@@ -28,10 +28,14 @@ def without_secrets(workspace: Workspace, authored: Authored, allowed: str | Non
 
 
 def refuse_secrets(workspace: Workspace, texts: Iterable[str], hint: str = "leave it out") -> None:
-    from decapod_py.domain.secrets import find_secrets
+    from decapod_py.domain.secrets import find_secrets, has_secrets
 
-    for text in texts:
-        for secret in find_secrets(text, workspace.policy.allowed_secrets):
+    written = list(texts)
+    allowed = workspace.policy.allowed_secrets
+    if not has_secrets(written):
+        return
+    for text in written:
+        for secret in find_secrets(text, allowed):
             raise Refused(
                 "secret",
                 f"line {secret.line} holds what looks like a secret: {secret.kind} ({secret.shown})",
