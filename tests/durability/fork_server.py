@@ -27,7 +27,9 @@ _IMPORTED_LATE = (
     "decapod_py.storage.kept",
     "decapod_py.storage.packing",
     "decapod_py.surfaces.cli.app",
-    "decapod_py.surfaces.cli.render",
+    "decapod_py.surfaces.cli.plain",
+    "decapod_py.surfaces.cli.plain.knowledge",
+    "decapod_py.surfaces.cli.plain.upkeep",
     "decapod_py.views.verification",
 )
 _NEVER = 600.0

@@ -12,7 +12,7 @@ from support import decapod, git, refusal, run
 
 from decapod_py.client import Decapod
 from decapod_py.foundation.errors import DecapodError
-from decapod_py.surfaces.cli.render import render
+from decapod_py.surfaces.cli.plain import render
 
 
 class Story:

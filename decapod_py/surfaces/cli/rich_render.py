@@ -14,7 +14,7 @@ from rich.text import Text
 
 from decapod_py.domain.text import neutral, one_line
 from decapod_py.domain.words import highlights
-from decapod_py.surfaces.cli import render as plain
+from decapod_py.surfaces.cli.plain import knowledge, proofs, render, upkeep, wording
 
 Result = dict[str, Any]
 _STATUS_STYLES = {"active": "green", "stale": "yellow", "deprecated": "yellow", "superseded": "dim", "deleted": "red"}
@@ -46,9 +46,9 @@ def render_on_terminal(name: str, result: Result, console: Console | None = None
         screen.print(renderer(result))
     elif name == "knowledge.export":
         # Lines for a program: wrapping them would break them.
-        screen.print(Text(plain.render(name, result)), soft_wrap=True)
+        screen.print(Text(render(name, result)), soft_wrap=True)
     else:
-        screen.print(_coloured(plain.render(name, result)))
+        screen.print(_coloured(render(name, result)))
 
 
 def _coloured(text: str) -> Text:
@@ -98,27 +98,27 @@ def _table(*columns: str) -> Table:
 
 
 def _entry(entry: Result) -> RenderableType:
-    parts: list[RenderableType] = [_facts(plain.entry_facts(entry)), Text(""), _stored(entry["content"])]
+    parts: list[RenderableType] = [_facts(knowledge.entry_facts(entry)), Text(""), _stored(entry["content"])]
     if entry.get("truncated"):
         parts.append(Text("cut; a larger --max-chars shows more", style="dim"))
     if entry["diverged"]:
-        parts.append(_coloured(plain.settle_step(entry)))
+        parts.append(_coloured(knowledge.settle_step(entry)))
     return Panel(Group(*parts), title=Text(one_line(entry["title"]), style="bold"), title_align="left")
 
 
 def _listed(result: Result) -> RenderableType:
     if not result["entries"]:
-        return Text(plain.listed_summary(result), style="dim")
+        return Text(knowledge.listed_summary(result), style="dim")
     table = _table("id", "title", "status", "tags", "updated")
     for entry in result["entries"]:
         table.add_row(
             Text(one_line(entry["id"]), style="cyan"),
             Text(one_line(entry["title"])),
             _status("diverged" if entry["diverged"] else entry["status"]),
-            Text(plain.joined(entry["tags"])),
+            Text(wording.joined(entry["tags"])),
             Text(one_line(entry["updated_at"])[:10], style="dim"),
         )
-    return Group(table, Text(plain.listed_summary(result), style="dim"))
+    return Group(table, Text(knowledge.listed_summary(result), style="dim"))
 
 
 def _found(result: Result) -> RenderableType:
@@ -126,52 +126,52 @@ def _found(result: Result) -> RenderableType:
     for number, hit in enumerate(result["results"], 1):
         parts.append(Text(f"{number}. ").append(one_line(hit["title"]), style="bold"))
         found = _highlighted(hit.get("content") or hit["snippet"], result["terms"])
-        lines = [Text(plain.hit_line(hit), style="dim"), found]
+        lines = [Text(knowledge.hit_line(hit), style="dim"), found]
         if "explain" in hit:
-            lines.append(Text(f"why: {plain.explanation(hit['explain'])}", style="dim cyan"))
+            lines.append(Text(f"why: {knowledge.explanation(hit['explain'])}", style="dim cyan"))
         parts.append(Padding(Group(*lines), (0, 0, 1, 3)))
-    return Group(*parts, Text(plain.found_summary(result), style="dim"))
+    return Group(*parts, Text(knowledge.found_summary(result), style="dim"))
 
 
 def _retrieval_evaluated(result: Result) -> RenderableType:
-    columns = plain.measure_columns(result["k"])
+    columns = knowledge.measure_columns(result["k"])
     table = _table("mode", "kind", "queries", *columns.values())
     for row in result["measured"]:
         measures = [f"{row[name]:.3f}" for name in columns]
         table.add_row(one_line(row["mode"]), Text(one_line(row["kind"])), str(row["queries"]), *measures)
-    notes = [Text(line, style="yellow") for line in plain.unmeasured(result)]
+    notes = [Text(line, style="yellow") for line in knowledge.unmeasured(result)]
     return Group(table, *notes)
 
 
 def _history(result: Result) -> RenderableType:
     parts: list[RenderableType] = [Text(one_line(result["id"]), style="cyan")]
     for event in result["events"]:
-        inside: list[RenderableType] = [_facts(plain.history_facts(event))]
+        inside: list[RenderableType] = [_facts(knowledge.history_facts(event))]
         if event["content"]:
             inside.append(_stored(event["content"]))
-        parts += [Text(plain.history_heading(event), style="bold"), Padding(Group(*inside), (0, 0, 1, 2))]
+        parts += [Text(knowledge.history_heading(event), style="bold"), Padding(Group(*inside), (0, 0, 1, 2))]
     count = result["count"] + result["omitted"]
-    note = f"{plain.quantity(count, 'event')}, newest first"
+    note = f"{wording.quantity(count, 'event')}, newest first"
     if result["omitted"]:
         note += f"; {result['omitted']} older not shown, --limit shows more"
     return Group(*parts, Text(note, style="dim"))
 
 
 def _status_of_workspace(result: Result) -> RenderableType:
-    below = "\n".join([*plain.problems(result["problems"]), *plain.status_steps(result)])
-    facts = _facts(plain.status_facts(result))
+    below = "\n".join([*wording.problems(result["problems"]), *upkeep.status_steps(result)])
+    facts = _facts(upkeep.status_facts(result))
     return Group(facts, _coloured(below)) if below else facts
 
 
 def _scanned(result: Result) -> RenderableType:
     parts: list[RenderableType] = []
-    for alike in plain.scan_groups(result):
+    for alike in proofs.scan_groups(result):
         finding = alike[0]
-        heading = Text(plain.scan_place(finding), style="cyan").append(f"  {one_line(finding['kind'])}", style="dim")
+        heading = Text(proofs.scan_place(finding), style="cyan").append(f"  {one_line(finding['kind'])}", style="dim")
         told = Text(one_line(finding["message"]), style="bold")
-        parts += [heading, Padding(Group(told, _facts(plain.scan_facts(alike))), (0, 0, 1, 2))]
-    parts += [Text(note, style="yellow") for note in plain.scan_notes(result)]
-    return Group(*parts, Text(plain.scan_summary(result), style="bold green" if result["ok"] else "bold red"))
+        parts += [heading, Padding(Group(told, _facts(proofs.scan_facts(alike))), (0, 0, 1, 2))]
+    parts += [Text(note, style="yellow") for note in proofs.scan_notes(result)]
+    return Group(*parts, Text(proofs.scan_summary(result), style="bold green" if result["ok"] else "bold red"))
 
 
 def _shown(result: Result) -> RenderableType:
@@ -179,7 +179,7 @@ def _shown(result: Result) -> RenderableType:
     table = _table(*columns)
     for event in result["events"]:
         table.add_row(*(Text(one_line(str(event.get(column, "")))) for column in columns))
-    note = plain.quantity(result["count"], "event")
+    note = wording.quantity(result["count"], "event")
     if result["omitted"]:
         note += f"; {result['omitted']} older not shown, --limit shows more"
     return Group(table, Text(f"{note}; --json shows them whole", style="dim"))

@@ -92,7 +92,7 @@ def show(name: str, result: dict[str, Any], as_json: bool) -> None:
 
         render_on_terminal(name, result)
     else:
-        from decapod_py.surfaces.cli.render import render
+        from decapod_py.surfaces.cli.plain import render
 
         text = render(name, result)
         if text:
