@@ -6,6 +6,7 @@ import inspect
 import keyword
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from decapod_py.domain.text import has_surrogates
@@ -136,6 +137,7 @@ class Method:
         return self._decapod.call(self._operation, arguments)
 
 
+@cache
 def _operations() -> dict[str, Operation]:
     return {operation.name: operation for operation in catalogue.all_operations()}
 
