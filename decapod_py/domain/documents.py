@@ -24,10 +24,17 @@ _STAND_INS = frozenset(
 _SAMPLES = _STAND_INS | {"examples", "example", "samples", "sample", "demo", "demos", "test", "tests", "spec", "specs"}
 _PAST = re.compile(
     r"change[-_ ]?log|(version |^)history$|^(changes|news|old|legacy|archived?|blog|releases)$"
-    r"|^(relnotes|removed|obsolete)$"
+    r"|^(relnotes|removed|obsolete|announce|proposals)$|^release[-_ ]v?\d|historical"
     r"|release[-_ ]notes|what'?s[-_ ]?new|migrating|migration[-_ ](guide|from|to)|upgrading|upgrade[-_ ](guide|from|to)"
     r"|deprecat|breaking[-_ ]change|announcement|retrospective|post-?mortem|meeting[-_ ](notes|minutes)"
     r"|^(removed|changed) (in|since)"
+)
+# A guide for users that names one of these means the reader's own as often as ours.
+_IN_ANY_PROJECT = frozenset(
+    {"setup.py", "setup.cfg", "manifest.in", "pyproject.toml", "requirements.txt", "tox.ini", "pytest.ini"}
+    | {"conftest.py", "__init__.py", "__main__.py", "main.py", "app.py", "manage.py", "config.py", "settings.py"}
+    | {"package.json", "tsconfig.json", "index.html", "index.js", "index.ts", "cargo.toml", "go.mod", "gemfile"}
+    | {"makefile", "dockerfile", "docker-compose.yml", ".gitignore", ".travis.yml", ".env", "readme.md"}
 )
 _LIST = re.compile(r"(cmakelists|robots|requirements.*|constraints.*)\.txt")
 _DECISION = re.compile(r"(^|/)(adrs?|decisions)/|(^|/)adr[-_ ]?\d", re.IGNORECASE)
@@ -61,6 +68,12 @@ def is_vendored(path: str) -> bool:
 def is_sample(path: str) -> bool:
     """Whether a path lies where tests and templates keep files that stand for others."""
     return not _SAMPLES.isdisjoint(path.lower().split("/")[:-1])
+
+
+def may_be_the_readers(name: str, document: str) -> bool:
+    """Whether a guide for users names a file, without a folder, that any project has; those for developers do not."""
+    *folders, title = document.lower().split("/")
+    return bool(folders) and name.lower() in _IN_ANY_PROJECT and not _NAMED.fullmatch(title)
 
 
 def speaks_of_the_past(path: str) -> bool:

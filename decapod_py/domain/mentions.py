@@ -26,6 +26,7 @@ _MAY_MENTION = re.compile(r"[`/]|\]\(|\]:|=\s*[\"']|::")
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*)")
 _UNDERLINE = re.compile(r"\s{0,3}(=+|-{3,}|~{3,}|\^{3,})\s*")
 _DIRECTIVE = re.compile(r"(\s*)\.\.\s+(code-block|code|sourcecode|prompt)::\s*([\w-]*)")
+_VERSION_NOTE = re.compile(r"(\s*)\.\.\s+(?:versionadded|versionchanged|versionremoved|deprecated(?:-removed)?)::")
 _RST_TARGET = re.compile(r"\s*\.\.\s+(?:literalinclude|include|image|figure)::\s*(\S+)")
 _RST_LINK = re.compile(r"(?:[^`<>]*<)([^<>`]+)>")
 _LINK = re.compile(r"\]\(\s*(<[^<>]*>|[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)")
@@ -79,6 +80,10 @@ class _Reader:
         index = self._after_front_matter()
         while index < len(self.lines):
             line = self.lines[index]
+            note = _VERSION_NOTE.match(line) if self.rst else None
+            if note:  # tells what came, changed or went when: the past
+                index = self._end_of_indented(index + 1, len(note[1]))
+                continue
             block = self._block_at(index)
             if block:
                 language, begin, end, index = block

@@ -209,16 +209,20 @@ def stream(directory: str, *arguments: str, end: bytes = b"\0", seconds: float |
             timer.start()
         try:
             assert process.stdout
-            rest = b""
+            rest = bytearray()
             while chunk := os.read(process.stdout.fileno(), 1 << 18):
-                *pieces, rest = (rest + chunk).split(end)
-                yield from pieces
+                unseen = max(0, len(rest) - len(end) + 1)  # a piece may take thousands of reads: each looks at its own
+                rest += chunk
+                if rest.find(end, unseen) >= 0:
+                    *pieces, left = bytes(rest).split(end)
+                    rest = bytearray(left)
+                    yield from pieces
             if process.wait():
                 complaints.seek(0)
                 said = complaints.read(2_000).decode("utf-8", "replace").strip()
                 raise GitFailed(arguments, process.returncode, said)
             if rest:
-                yield rest
+                yield bytes(rest)
         finally:
             timer.cancel()
             process.kill()

@@ -6,7 +6,7 @@ import posixpath
 import unicodedata
 
 from decapod_py.domain.anchors import decoded, split_lines
-from decapod_py.domain.documents import is_sample, is_vendored
+from decapod_py.domain.documents import is_sample, is_vendored, may_be_the_readers
 from decapod_py.domain.named import Mention
 from decapod_py.storage import git
 from decapod_py.storage.trees import Objects
@@ -86,6 +86,8 @@ def report_path(report: Report, one: Named, folder: str, gone: Gone) -> None:
 
 def _lost(one: Named, bygone: Bygone) -> tuple[str, Gone] | None:
     """The folder a mention is seen from, and the removed path that it means."""
+    if any(may_be_the_readers(name, one.document) for name in one.mention.names):
+        return None
     for folder, place in places_of(one):
         gone = bygone.at(place)
         if gone:

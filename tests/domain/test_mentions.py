@@ -195,6 +195,11 @@ Then go on.
     ]
 
 
+def test_notes_about_a_version_are_of_the_past_and_what_follows_is_not():
+    text = ".. versionchanged:: 2.3\n    ``src/old.py`` and :envvar:`FLASK_ENV` went.\n\nSee ``src/new.py``.\n"
+    assert [mention.text for mention in mentions_in(text, rst=True)] == ["src/new.py"]
+
+
 def test_a_file_that_the_reader_is_to_make_is_nowhere_ours():
     text = "Create a file `main.py`:\n\n```sh\npython main.py\npython tools/x_run.py\n```\n\nNow `main.py` runs.\n"
 
@@ -278,6 +283,13 @@ def test_these_are_documents(path):
     ],
 )
 def test_these_are_not(path):
+    assert not is_document(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["doc/en/announce/release-2.6.0.rst", "doc/historical-notes.rst", "doc/proposals/a.rst"]
+)
+def test_announcements_and_proposals_speak_of_the_past(path):
     assert not is_document(path)
 
 

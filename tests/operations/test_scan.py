@@ -283,6 +283,27 @@ def test_what_git_ignores_now_may_well_be_named(story):
     assert story.hits() == []
 
 
+def test_a_guide_that_names_a_file_of_any_project_means_the_readers_own(story):
+    told = "Add it to `setup.py`, then run `python setup.py develop`.\n"
+    story.commit(
+        "begin", {"setup.py": lines(3), "README.md": told, "docs/guide.md": told, "docs/contributing.md": told}
+    )
+    story.commit("drop it", {"setup.py": None})
+    assert {hit[0] for hit in story.hits()} == {"README.md:1", "docs/contributing.md:1"}
+
+
+def test_a_commit_with_megabytes_of_changes_is_read_in_one_go(story):
+    big = {
+        f"src/part{number}.py": f"def part_{number}(): ...\n" + lines(20_000, "value = 'x' * 40  #")
+        for number in range(8)
+    }
+    story.commit(
+        "begin", {**big, "README.md": "See `part_3()` and `gone_away()`.\n", "src/a.py": "def gone_away(): ...\n"}
+    )
+    story.commit("empty", {**dict.fromkeys(big, "def part_3(): ...\n"), "src/a.py": "def other(): ...\n"})
+    assert [hit[2] for hit in story.hits()] == ["gone_away()"]
+
+
 def test_a_file_that_came_back_or_lies_elsewhere_is_good(story):
     story.commit(
         "Begin", {"README.md": "`src/a.py`, `lib/b.py`, `C.md`\n", "src/a.py": "1\n", "lib/b.py": "2\n", "C.md": "3\n"}
