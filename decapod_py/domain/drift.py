@@ -7,6 +7,7 @@ one is told by the lines around it, then by nearness.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -46,6 +47,7 @@ _MOST_WRAPPED = 60  # regions that are compared as to their layout
 _MOST_HASHED = 100_000  # lines of them, where nothing but the digest is known of a text
 # How much of a text must be left to call it changed; more where its place is known and nothing is left there.
 _SHARE, _SHARE_ELSEWHERE = 0.4, 0.7
+_SHARE_OF_WORDS = 0.3
 _MOST_DIFF_LINES = 200
 _MOST_COMPARED = 400  # lines of each side of a diff
 _LONGEST_DIFF_LINE = 500
@@ -123,10 +125,16 @@ def _look_for_lines(anchor: Anchor, cited: Cited | None, path: str, file: FileTe
     if is_whole(anchor, cited):
         for region in _maybe_reformatted(cited, path, file, around, between):
             return _sighted("reformatted", region.lines(file), file)
-    if between and not between.empty:
+    if between and not between.empty and (around.enclose or _has_words_of(cited.head, between.text(file))):
         return _sighted("changed", between.lines(file), file)
     similar = similar_region(file, cited.head, around, _SHARE_ELSEWHERE if between else _SHARE)
     return _sighted("changed", similar.lines(file), file) if similar else _GONE
+
+
+def _has_words_of(then: str, now: str) -> bool:
+    """Whether a text may come from another. Much is put at the top and at the end of a file that is new there."""
+    words = set(re.findall(r"\w+", then))
+    return len(words.intersection(re.findall(r"\w+", now))) >= _SHARE_OF_WORDS * len(words)
 
 
 def _maybe_reformatted(

@@ -56,6 +56,7 @@ class Surroundings:
         self.after = [line for line in split_lines(cited.after) if line.strip()]
         self._before = [as_context(line) for line in self.before]
         self._after = [as_context(line) for line in self.after]
+        self.enclose = bool(self.before and self.after)  # or the citation began or ended its file
         self.tell = any(_weight(line) >= 1 for line in [*self._before, *self._after])  # or there is nothing to go by
 
     def agree_fully(self, file: FileText, region: Region) -> bool:

@@ -159,6 +159,13 @@ def test_a_deleted_section_is_not_taken_for_its_neighbour_that_reads_alike():
     assert state(one + other + last, one + last, 6, 9, "a.md") == "gone"
 
 
+def test_what_began_its_file_is_gone_when_others_words_begin_it():
+    first = "LIMITS = ['needle', 'harvest',\n    'ember', 'xenon']\n\n\n"
+    then = first + SOURCE
+    assert state(then, "def greet(window):\n    return window.dragon\n\n\n" + SOURCE, 1, 2) == "gone"
+    assert state(then, first.replace("'ember'", "'basket'") + SOURCE, 1, 2) == "changed"
+
+
 def test_lines_replaced_by_others_are_changed():
     lines = SOURCE.split("\n")
     now = "\n".join([*lines[:8], "    entirely = different", *lines[15:]])

@@ -475,7 +475,7 @@ def _reformatted_script(text: str) -> str:
     )
 
 
-@pytest.mark.parametrize("seed", [5, 7, 10])
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_citation_has_the_right_state_after_every_commit(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
