@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from decapod_py.domain.anchors import split_lines
@@ -79,8 +80,9 @@ def names_in(path: str, text: str) -> list[str]:
         return []
 
 
+@lru_cache(maxsize=16)
 def table_of(path: str, text: str) -> Table:
-    """All names of a file at once, for who asks for many; raises Unparsable."""
+    """All names of a file; raises Unparsable. Many citations of one file come one after the other."""
     if path.lower().endswith(_PYTHON):
         return Table(_python_symbols(text))
     if path.lower().endswith(_MARKDOWN):
