@@ -94,7 +94,7 @@ def to_line(event: Event) -> bytes:
 def from_line(line: bytes) -> Event:
     """Reads one line and checks all that a line can prove by itself."""
     try:
-        event = _decode(str(line, "utf-8"))
+        event = _decode(line.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as problem:
         raise BadLine("not-json", f"not a JSON object in UTF-8: {problem}") from None
     if not isinstance(event, dict):

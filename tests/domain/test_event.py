@@ -95,8 +95,8 @@ def test_a_line_without_its_line_end_or_with_a_windows_one_counts() -> None:
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        (b"\xef\xbb\xbf" + LINE, "not-canonical"),
-        (LINE.decode().encode("utf-16"), "not-canonical"),
+        (b"\xef\xbb\xbf" + LINE, "not-json"),
+        (LINE.decode().encode("utf-16"), "not-json"),
         (b"\n", "not-json"),
         (b"\0" * 40, "not-json"),
         (b"null\n", "not-json"),
