@@ -18,6 +18,7 @@ from typing import NamedTuple
 import floors
 import report
 import validate
+import vault
 from children import (
     PROJECT,
     Command,
@@ -80,6 +81,7 @@ class Measured(NamedTuple):
     bulk: dict[int, Bulk]
     server: Server
     gates: validate.Gates
+    vault: vault.Vault
 
 
 class Bench:
@@ -108,7 +110,9 @@ class Bench:
             warm[size] = self._warm(size)
         _say("gates: validate, validate --base and the pre-commit hook")
         gates = validate.measured(self.scratch, self.script, self.settings, self.effort.validations)
-        return Measured(cold, warm, bulk, server, gates)
+        _say("vault: sync of hand edits, and every tool")
+        kept = vault.measured(self.scratch, self.script, self.settings, self.effort.validations)
+        return Measured(cold, warm, bulk, server, gates, kept)
 
     def _bulk(self, size: int) -> Bulk:
         _say(f"{size:,} entries: import and rebuild")
@@ -263,7 +267,7 @@ def _say(text: str) -> None:
 
 def _bars(measured: Measured) -> list[report.Bar]:
     """Every promise about speed and size, and what came out."""
-    cold, warm, bulk, server, gates = measured
+    cold, warm, bulk, server, gates, kept = measured
     bare = cold[BARE].p50
     at_main = warm[MAIN_SIZE]
     large = max(warm)
@@ -287,6 +291,7 @@ def _bars(measured: Measured) -> list[report.Bar]:
         report.below("MCP spawn to first answer", 0.8, server.first_answer.p50, "s"),
         report.below("MCP server, resident", 100, server.resident / 1e6, "MB"),
         *validate.bars(gates),
+        *vault.bars(kept),
     ]
     if large < 100_000:
         return bars
@@ -303,7 +308,7 @@ def _rate(calls: Spread) -> float:
 
 
 def _tables(measured: Measured) -> list[report.Table]:
-    cold, warm, bulk, server, gates = measured
+    cold, warm, bulk, server, gates, kept = measured
     bare = cold[BARE].p50
     ms = report.milliseconds
     return [
@@ -367,6 +372,7 @@ def _tables(measured: Measured) -> list[report.Table]:
             + [["server, resident after all calls", "", report.megabytes(server.resident), ""]],
         ),
         validate.table(gates),
+        *vault.tables(kept),
     ]
 
 
@@ -428,6 +434,7 @@ def _method(effort: Effort) -> str:
   ten times slower to make files near where many were deleted, as by an earlier run of this. Where they take long, name
   another place with `--scratch`.
 - **MCP**: {effort.servers} servers one after the other, {effort.round_trips} searches each.
+{vault.method(effort.validations)}
 - **Corpus**: seeded, so the same everywhere: 300 to 600 characters an entry, 30,000 words in Zipf's distribution within
   English sentences, provenance of `person:`, `url:` and `cmd:` in turn, a merge key on every tenth. Scratch
   repositories are real git."""

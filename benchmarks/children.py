@@ -121,10 +121,12 @@ class McpClient:
         self._ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client})
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
-    def call(self, tool: str, arguments: dict[str, Any]) -> None:
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         result = self._ask("tools/call", {"name": tool, "arguments": arguments})
         if result.get("isError"):
             raise SystemExit(f"bench: {tool} failed: {result}")
+        answer: dict[str, Any] = json.loads(result["content"][0]["text"])
+        return answer
 
     def resident_bytes(self) -> int:
         return resident_bytes(str(self._process.pid))

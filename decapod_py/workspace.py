@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zlib import crc32
 
 from decapod_py.domain.event import refuse_newer_format
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from decapod_py.views.watch import Watch
 
 FOLDER = ".decapod"
+Answer = TypeVar("Answer")
+CONFIG = f"{FOLDER}/config.toml"
 
 
 class Scrubbed(NamedTuple):
@@ -75,13 +77,15 @@ class Workspace:
         self._policy: tuple[object, Policy] | None = None
         self._afterwards: list[Callable[[sqlite3.Connection], None]] = []
         self._meaning: Meaning | None = None
+        self._worked_out_from: tuple[sqlite3.Connection, int, int] | None = None
+        self._answers: dict[Callable[[State], Any], Any] = {}
 
     @cached_property
     def root(self) -> str:
         """The directory that holds `.decapod`."""
         place = self.directory
         while not os.path.isdir(os.path.join(place, FOLDER, "ledgers")) and not os.path.isfile(
-            os.path.join(place, FOLDER, "config.toml")
+            os.path.join(place, CONFIG)
         ):
             parent = os.path.dirname(place)
             if parent == place:
@@ -104,7 +108,7 @@ class Workspace:
 
     @cached_property
     def _config_path(self) -> str:
-        return os.path.join(self.root, FOLDER, "config.toml")
+        return os.path.join(self.root, CONFIG)
 
     @cached_property
     def database_path(self) -> str:
@@ -167,6 +171,17 @@ class Workspace:
             self._afterwards.append(lambda connection: meaning.remember(connection, learned))
         return self._meaning
 
+    def worked_out(self, state: State, work: Callable[[State], Answer]) -> Answer:
+        """What follows from the whole state: worked out once for as long as nobody writes."""
+        connection = state.connection
+        seen = (connection, connection.execute("PRAGMA data_version").fetchone()[0], connection.total_changes)
+        if self._worked_out_from != seen:
+            self._worked_out_from, self._answers = seen, {}
+        if work not in self._answers:
+            self._answers[work] = work(state)
+        answer: Answer = self._answers[work]
+        return answer
+
     def working_tree(self) -> Tree:
         from decapod_py.storage.trees import working_tree
 
@@ -219,10 +234,9 @@ class Workspace:
 
     def policy_at(self, commit: str) -> Policy | None:
         """What config.toml said in a commit; nothing where that has none, or none that can be read."""
-        place = f"{FOLDER}/config.toml"
-        data = self.file_at(commit, place)
+        data = self.file_at(commit, CONFIG)
         try:
-            return None if data is None else _parse_policy(data, place)
+            return None if data is None else parse_policy(data)
         except DecapodError:
             return None
 
@@ -308,6 +322,8 @@ class Workspace:
             if not database.is_sound(connection):
                 connection = self._without_damage("it is damaged")
             self._refill(connection)
+            forget_left_over(self.local)
+            self._finish_markdown(connection, durable=True)  # what somebody took away, too
             self._catch_up(connection)
             return pages.still_unlike_the_fold(self.pages(connection))
 
@@ -550,7 +566,7 @@ class Workspace:
             database.remember(connection, "position", position)
         if pages.has_pending(connection):
             forget_left_over(self.local)
-            self._finish_markdown(connection, durable=True)
+            self._finish_markdown(connection, durable=True, taken_away=self._taken_away())
 
     def _may_write_markdown(self) -> bool:
         """Not while git is at work: a checkout may have taken a file away and be about to take its ledger too."""
@@ -561,7 +577,15 @@ class Workspace:
             self.repository
         )
 
-    def _finish_markdown(self, connection: sqlite3.Connection, *, durable: bool) -> None:
+    def _taken_away(self) -> Callable[[str], bool]:
+        """Whether git says that somebody deleted a file that is missing: only `sync` decides what that means."""
+        from decapod_py.views.file_history import FileHistory
+
+        return FileHistory(self.root, self.repository, f"{FOLDER}/knowledge").deleted
+
+    def _finish_markdown(
+        self, connection: sqlite3.Connection, *, durable: bool, taken_away: Callable[[str], bool] = lambda _: False
+    ) -> None:
         """What is recorded stays recorded: a file that cannot be written waits for the next command."""
         if self._hands_off:
             return
@@ -570,7 +594,7 @@ class Workspace:
             return
         try:
             self.warnings += pages.finish_pending(
-                connection, self.pages(connection), durable=durable, progress=self.progress
+                connection, self.pages(connection), taken_away=taken_away, durable=durable, progress=self.progress
             )
         except (OSError, sqlite3.Error) as problem:
             connection.rollback()
@@ -601,19 +625,19 @@ def refuse_links(root: str) -> None:
 
 
 def _read_policy(root: str) -> Policy:
-    place = f"{FOLDER}/config.toml"
-    return _parse_policy(read_bytes(os.path.join(root, place)) or b"", place)
+    return parse_policy(read_bytes(os.path.join(root, CONFIG)) or b"")
 
 
-def _parse_policy(data: bytes, place: str) -> Policy:
+def parse_policy(data: bytes) -> Policy:
+    """What the bytes of a config.toml say."""
     import tomllib
 
     from decapod_py.domain.policy import read_policy
 
     try:
-        return read_policy(tomllib.loads(data.decode()), place)
+        return read_policy(tomllib.loads(data.decode()), CONFIG)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise Misused("bad-config", f"{place} is not TOML: {problem}") from None
+        raise Misused("bad-config", f"{CONFIG} is not TOML: {problem}") from None
 
 
 def make_local(path: str) -> None:

@@ -54,6 +54,15 @@ def without_section(text: str, path: str) -> str:
     return "\n".join(above + lines[place[1] + 1 :])
 
 
+def with_section_blank(text: str, path: str) -> str:
+    """The text with empty lines where our section stands, so that every other line keeps its number."""
+    place = _place(text, path)
+    if not place:
+        return text
+    lines = text.split("\n")
+    return "\n".join([*lines[: place[0]], *([""] * (place[1] + 1 - place[0])), *lines[place[1] + 1 :]])
+
+
 def _place(text: str, path: str) -> tuple[int, int] | None:
     """The first and the last line of our section."""
     lines = [line.strip("\ufeff \t\r") for line in text.split("\n")]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from unicodedata import normalize
 
 from decapod_py.domain.naming import is_named_for
+from decapod_py.foundation.ids import is_ulid
 
 
 class Link(NamedTuple):
@@ -216,6 +217,44 @@ class _Table:
             if name in bearers:
                 return bearers[name]
         return frozenset()
+
+
+def keys_of(entry: Named) -> set[str]:
+    """What an entry is noted under, so that `keys_to_look_under` finds all that a target may mean without the rest.
+
+    That a digest is no part of a name, and that a ULID is nothing else's name, saves a note for each.
+    """
+    names = [*entry.aliases, *([] if is_ulid(entry.id) else [entry.id])]
+    if entry.path is not None:
+        names.append(_without_digest(entry.path, entry.id))
+    return {_key(name) for name in names}
+
+
+def keys_to_look_under(target: str) -> set[str]:
+    """What every entry is noted under that a target may mean, but for one with this id."""
+    keys = {_key(target), _key(_without_ending(target.strip()))}
+    return keys | {_DIGEST.sub("", key) for key in keys}
+
+
+def keys_mentioned(targets: Iterable[str]) -> set[str]:
+    """What a text is noted under that links to these targets."""
+    return {key for target in targets for key in (_key(target), _key(_without_ending(target.strip())))}
+
+
+def keys_that_mention(entry: Named) -> set[str]:
+    """What every text is noted under that may mean this entry."""
+    names = [entry.id, *entry.aliases]
+    if entry.path is not None:
+        names += [_without_ending(entry.path), _without_digest(entry.path, entry.id)]
+    return {_key(name) for name in names}
+
+
+_DIGEST = re.compile(r"-[0-9a-f]{6,64}$")
+
+
+def _key(name: str) -> str:
+    """The last part of a name, whatever its case: a link may leave the folders out."""
+    return _composed(name.strip()).casefold().rpartition("/")[2]
 
 
 _Bearers = dict[str, frozenset[str]]  # a name, and the ids of the entries that bear it

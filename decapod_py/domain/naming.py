@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from hashlib import sha256
 
+from decapod_py.domain.entry import is_procedural
+from decapod_py.domain.text import visible
 from decapod_py.foundation.errors import Misused, Refused
 from decapod_py.foundation.ids import is_ulid
 
@@ -49,13 +51,46 @@ def _bad_id(shown: str, problem: str) -> Misused:
     )
 
 
-def markdown_path(entry_id: str, title: str, taken: Callable[[str], bool]) -> str:
+def check_folder(text: str, entry_id: str | None = None) -> str:
+    """A folder below the knowledge folder, in one spelling; one that no file may be in is refused."""
+    folder = text.strip().strip("/")
+    if not folder:
+        return ""
+    if not is_safe_path(f"{folder}/x.md") or len(folder.encode()) > _LONGEST_FOLDERS:
+        raise Misused(
+            "bad-folder",
+            f"{visible(text)!r} is no folder for entries",
+            "name folders below .decapod/knowledge/, such as guides/http, without . or .. or a file name",
+        )
+    if is_procedural(f"{folder}/") or (entry_id is not None and is_procedural(entry_id)):
+        raise Misused("bad-folder", "a rule is where its id says, and only rules are there", "choose another folder")
+    return folder
+
+
+def markdown_path(entry_id: str, title: str, taken: Callable[[str], bool], folder: str = "") -> str:
     """Where the entry's Markdown lives, below the knowledge folder, for good.
 
     The digest of the id makes one title on two branches two files. It grows only when the path is taken, and the
     whole path is case-folded already, so `taken` may compare folded paths and be right on every file system.
     """
     folders, name = _folders_and_name(entry_id, title)
+    return _with_digest(folder.split("/") if folder else folders, name, entry_id, taken)
+
+
+def path_as_named(wanted: str, entry_id: str, taken: Callable[[str], bool]) -> str:
+    """Where the Markdown of an entry lives whose file has a name already: that one, if it will do and is free."""
+    if is_procedural(wanted) and not is_procedural(entry_id):
+        wanted = f"_{wanted}"  # only rules are there
+    safe = is_safe_path(wanted)
+    if safe and not taken(wanted):
+        return wanted
+    *folders, name = wanted.split("/")
+    if not safe:
+        folders = _bounded([_folder(_component(folder)) for folder in folders])
+    return _with_digest(folders, slug(name[:-3] if name.lower().endswith(".md") else name), entry_id, taken)
+
+
+def _with_digest(folders: list[str], name: str, entry_id: str, taken: Callable[[str], bool]) -> str:
     digest = sha256(entry_id.encode("utf-8", "surrogatepass")).hexdigest()
     for length in _DIGEST_LENGTHS:
         path = "/".join([*folders, _never_a_device(f"{name}-{digest[:length]}.md")])

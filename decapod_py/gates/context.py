@@ -12,6 +12,7 @@ from decapod_py.domain.policy import LEVELS
 from decapod_py.gates.finding import Finding
 from decapod_py.views.change import file_of
 from decapod_py.views.projection import cited_paths
+from decapod_py.workspace import CONFIG, parse_policy
 
 if TYPE_CHECKING:
     from decapod_py.domain.entry import Entry
@@ -51,7 +52,7 @@ class Context:
     @cached_property
     def policy(self) -> Policy:
         """What config.toml says, but a branch cannot loosen it for itself: with --base the base has its say, too."""
-        mine = self.workspace.policy
+        mine = parse_policy(self.reviewed(CONFIG) or b"") if self.staged else self.workspace.policy
         base = self._policy_of_the_base()
         if base is None:
             return mine
@@ -70,6 +71,10 @@ class Context:
     def tree(self) -> Tree:
         """The files under review: of the working tree, or those that the next commit has."""
         return self.workspace.staged_tree(self.staged.index_file) if self.staged else self.workspace.working_tree()
+
+    def reviewed(self, path: str) -> bytes | None:
+        """What a file under review says."""
+        return self.tree.read(path).data
 
     @cached_property
     def watch(self) -> Watch:

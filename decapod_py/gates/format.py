@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from decapod_py.domain.event import FORMAT
 from decapod_py.gates.context import Context
 from decapod_py.gates.finding import Finding
-from decapod_py.workspace import FOLDER
+from decapod_py.workspace import CONFIG, FOLDER
 
 _FIX = "upgrade the package decapod-py"
 
@@ -25,4 +25,4 @@ def check(context: Context) -> Iterator[Finding]:
     version = context.workspace.config_format()
     if version > FORMAT:
         message = f"config.toml has format {version}; this program reads up to {FORMAT}"
-        yield context.finding("newer-format", message, _FIX, file=f"{FOLDER}/config.toml")
+        yield context.finding("newer-format", message, _FIX, file=CONFIG)

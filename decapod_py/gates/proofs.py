@@ -29,21 +29,19 @@ from decapod_py.foundation.errors import Refused
 from decapod_py.foundation.files import read_bytes
 from decapod_py.gates import proving
 from decapod_py.gates.context import Context, Skipped
-from decapod_py.workspace import FOLDER
+from decapod_py.workspace import CONFIG
 
 if TYPE_CHECKING:
     from decapod_py.domain.policy import Proof
     from decapod_py.gates.finding import Finding
     from decapod_py.gates.proving import Judged
 
-CONFIG = f"{FOLDER}/config.toml"
-
 
 def check(context: Context) -> Iterator[Finding]:
-    if not context.policy.proofs:
-        raise Skipped(f"no [[proof]] in {CONFIG}")
     if context.staged:
         raise Skipped("a proof is about the working tree, not about what is staged")
+    if not context.policy.proofs:
+        raise Skipped(f"no [[proof]] in {CONFIG}")
     lacking = _lacking(proving.judged(context.workspace, context.state))
     if lacking and context.run_proofs:
         try:

@@ -12,7 +12,7 @@ from decapod_py.domain.text import one_line
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.storage import commands, git, trust
 from decapod_py.storage.file_digests import Files
-from decapod_py.workspace import FOLDER
+from decapod_py.workspace import CONFIG, FOLDER
 from decapod_py.writer import Draft
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def known_receipts(state: State) -> list[Receipt]:
 
 
 def config_of(workspace: Workspace) -> str:
-    return os.path.join(workspace.root, FOLDER, "config.toml")
+    return os.path.join(workspace.root, CONFIG)
 
 
 def refuse_hooks_and_agents(workspace: Workspace) -> None:
@@ -71,14 +71,14 @@ def runnable(workspace: Workspace, names: Sequence[str] = ()) -> list[Proof]:
 
 def _refuse_untrusted(workspace: Workspace) -> None:
     if not trust.is_trusted(config_of(workspace)):
-        message = f"{FOLDER}/config.toml is not trusted here, or has changed since: its commands are not run"
+        message = f"{CONFIG} is not trusted here, or has changed since: its commands are not run"
         raise Refused("untrusted", message, Call("trust"))
 
 
 def _named(proofs: tuple[Proof, ...], names: Sequence[str]) -> list[Proof]:
     known = {proof.name: proof for proof in proofs}
     if not known:
-        raise Refused("no-proofs", f"there is no [[proof]] in {FOLDER}/config.toml", "add one there")
+        raise Refused("no-proofs", f"there is no [[proof]] in {CONFIG}", "add one there")
     for name in names:
         if name not in known:
             raise Misused("unknown-proof", f"no proof is called {name!r}", f"there are {', '.join(known)}")
@@ -92,7 +92,7 @@ def prove(workspace: Workspace, proofs: list[Proof], actor: str) -> list[Receipt
     for proof in proofs:
         if _files(workspace).digest(proof.paths) is None:
             message = f"no file matches the paths of the proof {proof.name!r}: {', '.join(proof.paths)}"
-            raise Refused("no-files", message, f"correct them in {FOLDER}/config.toml")
+            raise Refused("no-files", message, f"correct them in {CONFIG}")
     return [_proved(workspace, proof, actor) for proof in proofs]
 
 

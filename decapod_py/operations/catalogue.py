@@ -21,6 +21,7 @@ PACKAGE = "decapod_py.operations"
 MODULES = (
     "setup",
     "status",
+    "stats",
     "why",
     "scan",
     "validate",
@@ -34,7 +35,8 @@ MODULES = (
     "knowledge.lifecycle",
     "knowledge.promotion",
     "knowledge.feedback",
-    "knowledge.transfer",
+    "knowledge.importing",
+    "knowledge.exporting",
     "links",
     "tags",
     "tasks",
@@ -47,7 +49,7 @@ MODULES = (
     "connect",
 )
 TOP_LEVEL = frozenset(
-    {"setup", "status", "why", "scan", "validate", "review", "sync", "repair", "trust", "connect", "tags"}
+    {"setup", "status", "stats", "why", "scan", "validate", "review", "sync", "repair", "trust", "connect", "tags"}
 )
 
 _ATTEMPTS = 3

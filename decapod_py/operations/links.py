@@ -9,6 +9,7 @@ from decapod_py.foundation.errors import Misused
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge.entries import find_living_entry
 from decapod_py.views.graph import KINDS, Graph, line_in_file
+from decapod_py.views.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from decapod_py.operations.requests import BrokenLinks, LinkGraph, ShowLinks
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
         NodeShape,
         UnresolvedShape,
     )
-    from decapod_py.views.graph import Edge, Node, Reached, Unresolved
+    from decapod_py.views.graph import Edge, Node, Unresolved
     from decapod_py.views.state import State
+    from decapod_py.views.surroundings import Reached
     from decapod_py.workspace import Workspace
 
 
@@ -35,10 +37,10 @@ def show(workspace: Workspace, request: ShowLinks) -> LinksShown:
     kinds = _known_kinds(request.kinds)
     state = workspace.state()
     entry = find_living_entry(state, request.id)
-    graph = Graph(state.connection)
+    around = Surroundings(state.connection)
     ways = {"outgoing": False, "incoming": True}
     found = {
-        way: graph.reachable(entry.id, request.depth, kinds, backwards=backwards)
+        way: around.reachable(entry.id, request.depth, kinds, backwards=backwards)
         if request.direction in (way, "both")
         else []
         for way, backwards in ways.items()
@@ -56,7 +58,7 @@ def show(workspace: Workspace, request: ShowLinks) -> LinksShown:
 def broken(workspace: Workspace, request: BrokenLinks) -> LinksChecked:
     """List the links of entries in use that lead to no entry, or to more than one. Exit 1 when there are any."""
     state = workspace.state()
-    found = list(Graph(state.connection).unresolved())
+    found = workspace.worked_out(state, _all_unresolved)
     return {
         "ok": not found,
         "count": len(found),
@@ -68,7 +70,7 @@ def broken(workspace: Workspace, request: BrokenLinks) -> LinksChecked:
 @operation()
 def graph(workspace: Workspace, request: LinkGraph) -> LinkGraphShape:
     """Draw how entries hang together: as Mermaid, as DOT for Graphviz, or as JSON."""
-    known = Graph(workspace.state().connection)
+    known = workspace.worked_out(workspace.state(), _whole_graph)
     edges = known.edges(_known_kinds(request.kinds))
     shown = edges[: request.limit]
     nodes = [known.node(node_id) for node_id in dict.fromkeys(end for edge in shown for end in edge[:2])]
@@ -79,6 +81,14 @@ def graph(workspace: Workspace, request: LinkGraph) -> LinkGraphShape:
     else:
         result["text"] = _drawn(request.format, nodes, shown)
     return result
+
+
+def _whole_graph(state: State) -> Graph:
+    return Graph(state.connection)
+
+
+def _all_unresolved(state: State) -> list[Unresolved]:
+    return list(Graph(state.connection).unresolved())
 
 
 def _known_kinds(wanted: list[str]) -> tuple[str, ...]:

@@ -27,12 +27,20 @@ class PeopleOnly:
     """Not offered to agents: the field decides something an agent may not decide."""
 
 
+@dataclass(frozen=True)
+class Unlisted:
+    """Taken from agents, but not listed: few need it, and every argument in the list costs all of them context."""
+
+
 Status = Literal["active", "superseded", "deprecated", "stale"]
 TtlPolicy = Literal["ephemeral", "decay", "persistent"]
 Outcome = Literal["helped", "neutral", "hurt", "unknown"]
 
 Id = Annotated[
     str, Cli(positional=True, metavar="ID"), Field(description="Entry id, or the unique beginning of a ULID")
+]
+ExpectedVersion = Annotated[
+    str | None, Cli(metavar="VERSION"), Field(description="Refuse unless this is still the entry's version")
 ]
 Actor = Annotated[
     str | None, PeopleOnly(), Field(description="Who does this (default: DECAPOD_ACTOR, then git's user.name)")
@@ -140,6 +148,10 @@ class AddEntry(Request):
     scope: Annotated[str | None, Field(description="Where the key counts (default: root)")] = None
     tags: Annotated[Tags, Field(description="Tag; repeatable")] = []
     claim_id: Annotated[str | None, Field(description="The claim this belongs to")] = None
+    source: Annotated[str | None, Unlisted(), Field(description="A note on where it comes from, free in form")] = None
+    folder: Annotated[
+        str | None, Unlisted(), Cli(metavar="PATH"), Field(description="Folder of its file, below .decapod/knowledge/")
+    ] = None
     status: Annotated[Literal["active", "deprecated", "stale"], Field(description="Status to start with")] = "active"
     ttl_policy: Annotated[TtlPolicy | None, Field(description="How long it lives (default: persistent)")] = None
     expires_ts: Annotated[str | None, Cli(metavar="TIME|30d"), Field(description="A time, or a duration from now")] = (
@@ -163,12 +175,15 @@ class EditEntry(Request):
         list[str] | None, Cli(option="--tag", metavar="TAG"), Field(description="New tags; one empty tag clears them")
     ] = None
     claim_id: Annotated[str | None, Field(description="New claim; empty clears it")] = None
+    source: Annotated[str | None, Unlisted(), Field(description="New note on where it comes from; empty clears it")] = (
+        None
+    )
     ttl_policy: Annotated[TtlPolicy | None, Field(description="New lifetime policy")] = None
     expires_ts: Annotated[
         str | None, Cli(metavar="TIME|30d"), Field(description="New expiry; empty gives the policy's own")
     ] = None
     confidence: Annotated[float | None, Field(ge=0, le=1, description="New confidence")] = None
-    expected_version: Annotated[str | None, Field(description="Refuse unless this is still the entry's version")] = None
+    expected_version: ExpectedVersion = None
     allow_secret: AllowSecret = None
     actor: Actor = None
 
@@ -176,7 +191,7 @@ class EditEntry(Request):
 class GetEntry(Request):
     id: Id
     as_of: AsOf = None
-    max_chars: Annotated[int | None, Field(ge=1, description="Cut the content here and say so")] = None
+    max_chars: Annotated[int | None, Field(ge=1, description="Cut it before this, at a sentence, and say so")] = None
 
 
 class ListEntries(Request):
@@ -219,6 +234,9 @@ class Search(Request):
     mode: Annotated[
         Literal["lexical", "semantic", "hybrid"] | None,
         Field(description="By words, meaning or both (default where installed)"),
+    ] = None
+    threshold: Annotated[
+        float | None, Unlisted(), Field(ge=0, le=1, description="Only meanings as near as this (default: 0.15)")
     ] = None
     explain: Annotated[bool, Field(description="Show each component of the score")] = False
     content: Annotated[
@@ -341,6 +359,7 @@ class Review(Request):
 class StatusChange(Request):
     id: Id
     reason: Annotated[str | None, Field(description="Why")] = None
+    expected_version: ExpectedVersion = None
     actor: Actor = None
 
 
@@ -353,6 +372,7 @@ class Revive(Request):
         str | None, Cli(metavar="event:ID"), Field(description="The promotion that allows it, for a procedural entry")
     ] = None
     reason: Annotated[str | None, Field(description="Why")] = None
+    expected_version: ExpectedVersion = None
     actor: Actor = None
 
 
@@ -432,9 +452,15 @@ class RetrievalLog(Request):
 
 
 class Import(Request):
-    file: Annotated[str, Cli(positional=True, metavar="FILE"), Field(description="JSON lines; - for standard input")]
-    dry_run: Annotated[bool, Field(description="Check every line and write nothing")] = False
-    keep_going: Annotated[bool, Field(description="Import the good lines even if others are bad")] = False
+    file: Annotated[
+        str, Cli(positional=True, metavar="PATH"), Field(description="File or folder; - for JSON lines from a pipe")
+    ]
+    format: Annotated[
+        Literal["jsonl", "markdown", "adr", "instructions", "basic-memory", "rust"] | None,
+        Field(description="What it is, where looking at it could err"),
+    ] = None
+    dry_run: Annotated[bool, Field(description="Check everything and write nothing")] = False
+    keep_going: Annotated[bool, Field(description="Import what is good even if the rest is bad")] = False
     allow_secret: AllowSecret = None
     actor: Actor = None
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from decapod_py.domain.fold import fold_entry
-from decapod_py.domain.text import one_line
 from decapod_py.operations.catalogue import operation
 from decapod_py.views.change import Change, change_since, entries_citing, merge_base
-from decapod_py.workspace import FOLDER
+from decapod_py.workspace import CONFIG, FOLDER
 
 if TYPE_CHECKING:
     from decapod_py.domain.entry import Entry
@@ -168,8 +167,7 @@ def _kind(entry: Entry, before: Entry | None) -> str:
 
 
 def _policy(change: Change) -> list[ReviewedItem]:
-    path = f"{FOLDER}/config.toml"
-    if path not in change.paths:
+    if CONFIG not in change.paths:
         return []
-    step = f"git diff {change.base[:12]} -- {path}"
-    return [_item("policy", path, one_line(path), step, "gates, approvers or proofs may be other than they were")]
+    step = f"git diff {change.base[:12]} -- {CONFIG}"
+    return [_item("policy", CONFIG, CONFIG, step, "gates, approvers or proofs may be other than they were")]

@@ -12,7 +12,7 @@ from decapod_py.foundation.faults import step
 from decapod_py.foundation.files import write_whole
 from decapod_py.operations.catalogue import operation
 from decapod_py.storage import git
-from decapod_py.workspace import FOLDER, make_local, refuse_links
+from decapod_py.workspace import CONFIG, FOLDER, make_local, refuse_links
 
 if TYPE_CHECKING:
     from decapod_py.operations.requests import Init, Uninstall
@@ -63,7 +63,7 @@ def _top_of_a_plain_directory(workspace: Workspace) -> str:
 
 def _wanted() -> dict[str, str | None]:
     return {
-        f"{FOLDER}/config.toml": CONFIG_TOML,
+        CONFIG: CONFIG_TOML,
         f"{FOLDER}/.gitattributes": _GIT_ATTRIBUTES,
         f"{FOLDER}/ledgers/": None,
         f"{FOLDER}/knowledge/": None,
@@ -123,6 +123,7 @@ def uninstall(workspace: Workspace, request: Uninstall) -> Uninstalled:
             "unsaved", f"what {swept[0]} held is in no commit and not among the ledgers", Call("ledger.restore")
         )
     _forget_claims(workspace)
+    _end_trust(root)
     workspace.close()
     target = FOLDER if request.everything else f"{FOLDER}/local"
     removed = os.path.isdir(os.path.join(root, target))
@@ -146,6 +147,15 @@ def _forget_claims(workspace: Workspace) -> None:
             workspace.warnings.append(f"left {workspace.claims.path}: agents hold claims in it")
     except Refused as problem:
         workspace.warnings.append(problem.message)
+
+
+def _end_trust(root: str) -> None:
+    from decapod_py.storage import trust
+
+    try:
+        trust.revoke(os.path.join(root, CONFIG))
+    except (Refused, OSError):
+        pass  # no home, no trust
 
 
 def _without_hooks(workspace: Workspace) -> list[str]:

@@ -52,6 +52,8 @@ class EntryShape(TypedDict):
     claim_id: str | None
     supersedes_id: str | None
     supersedes: list[str]
+    aliases: list[str]
+    source: str | None
     ttl_policy: str
     expires_ts: str | None
     confidence: float | None
@@ -113,6 +115,7 @@ class Hit(TypedDict):
     created_at: str
     updated_at: str
     version: str
+    path: str
     drift: str | None
     standing: str | None
     truncated: NotRequired[bool]
@@ -310,7 +313,9 @@ class Imported(TypedDict):
     read: int
     added: int
     unchanged: int
-    bad: list[BadLine]
+    formats: dict[str, int]
+    left_out: dict[str, int]
+    bad: list[FileProblem]
 
 
 class Measured(TypedDict):
@@ -749,6 +754,15 @@ class LinkGraphShape(TypedDict):
     text: NotRequired[str]
     nodes: NotRequired[list[NodeShape]]
     edges: NotRequired[list[EdgeShape]]
+
+
+class Stats(TypedDict):
+    entries: dict[str, int]  # by status, as a reader sees it
+    passages: int
+    tags: int
+    agents: int
+    open_tasks: int
+    open_claims: int
 
 
 class TagsCounted(TypedDict):

@@ -247,6 +247,11 @@ class Filter(NamedTuple):
     created_by: str | None = None
 
 
+def open_tasks(state: State, board: Board) -> int:
+    """How many tasks are to be done, by all that the clone knows."""
+    return state.count("tasks", *_conditions(state, board, Filter()))
+
+
 def _listed(state: State, board: Board, wanted: Filter, limit: int, offset: int = 0) -> TasksListed:
     where, arguments = _conditions(state, board, wanted)
     listed = views.tasks(state, where, arguments, limit, offset)

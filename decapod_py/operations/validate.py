@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from decapod_py import __version__
 from decapod_py.domain.policy import GATE_LEVELS
 from decapod_py.foundation.errors import Misused, Refused
-from decapod_py.foundation.files import read_bytes, write_whole
+from decapod_py.foundation.files import write_whole
 from decapod_py.gates import baseline, registry
 from decapod_py.gates.context import Context
 from decapod_py.operations.catalogue import operation
@@ -102,6 +102,8 @@ def _baseline(context: Context) -> Counter[str]:
     """What is known. A branch cannot forgive itself: with --base it is what the base knew."""
     if context.change is not None and not context.staged:
         return baseline.read(context.workspace.file_at(context.change.base, baseline.FILE))
+    if context.staged:
+        return baseline.read(context.reviewed(baseline.FILE))
     return baseline.read(read_bytes(os.path.join(context.workspace.root, baseline.FILE)))
 
 

@@ -142,6 +142,20 @@ CREATE TABLE findings (
 	PRIMARY KEY (id)
 );
 CREATE INDEX ix_findings_task_id ON findings (task_id);
+CREATE TABLE link_mentions (
+	name VARCHAR NOT NULL,
+	number INTEGER NOT NULL,
+	PRIMARY KEY (name, number)
+)
+ WITHOUT ROWID;
+CREATE INDEX ix_link_mentions_number ON link_mentions (number);
+CREATE TABLE link_names (
+	name VARCHAR NOT NULL,
+	number INTEGER NOT NULL,
+	PRIMARY KEY (name, number)
+)
+ WITHOUT ROWID;
+CREATE INDEX ix_link_names_number ON link_names (number);
 CREATE TABLE markdown_files (
 	path VARCHAR NOT NULL,
 	entry_id VARCHAR NOT NULL,

@@ -147,6 +147,24 @@ class CitedFile(SQLModel, table=True):
     number: int = Field(primary_key=True, index=True)
 
 
+class LinkName(SQLModel, table=True):
+    """What a link may call an entry, without folders and whatever the case."""
+
+    __tablename__ = "link_names"
+    __table_args__ = _CLUSTERED
+    name: str = Field(primary_key=True)
+    number: int = Field(primary_key=True, index=True)
+
+
+class LinkMention(SQLModel, table=True):
+    """What the links of an entry call others, in the same form, and what it supersedes."""
+
+    __tablename__ = "link_mentions"
+    __table_args__ = _CLUSTERED
+    name: str = Field(primary_key=True)
+    number: int = Field(primary_key=True, index=True)
+
+
 class CitationCheck(SQLModel, table=True):
     """How a citation was found to stand, for as long as its file is what it was: a memory, no part of the fold."""
 

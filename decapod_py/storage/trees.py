@@ -198,6 +198,39 @@ class Objects:
             self._process = None
 
 
+class BlobNames:
+    """What git would call files of the working tree, from one `git hash-object`, started when the first is asked for.
+
+    It knows which line ends git stores, whatever the checkout has. Paths are seen from the top of the working tree.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._process: Popen[bytes] | None = None
+
+    def of(self, path: str) -> str | None:
+        """The name of a file's content; nothing where git has no answer."""
+        if "\n" in path or path.startswith('"'):
+            return None  # this would be another question
+        if self._process is None:
+            self._process = git.start(self._directory, "hash-object", "--stdin-paths")
+        assert self._process.stdin and self._process.stdout
+        try:
+            self._process.stdin.write(path.encode("utf-8", "surrogateescape") + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return None
+        return self._process.stdout.readline().decode().strip() or None
+
+    def __del__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.communicate()
+            self._process = None
+
+
 def working_tree(root: str, repository: git.Repository | None) -> WorkingTree:
     """The working tree as git means it: what a sparse checkout leaves out is still there."""
     if repository is None or not git.has_sparse_checkout(repository):

@@ -19,7 +19,7 @@ from decapod_py.domain.policy import GATE_LEVELS
 from decapod_py.gates import registry
 from decapod_py.operations import catalogue
 from decapod_py.operations.catalogue import Operation
-from decapod_py.operations.requests import Cli, PeopleOnly
+from decapod_py.operations.requests import Cli, PeopleOnly, Unlisted
 from decapod_py.storage.tables import embedded_ddl
 from decapod_py.surfaces.cli import examples
 from decapod_py.surfaces.cli.catalogue_shape import Command, Param
@@ -171,7 +171,7 @@ def _bounds(name: str, field: FieldInfo) -> tuple[Any, Any]:
             least = rule.ge
         elif isinstance(rule, annotated_types.Le):
             most = rule.le
-        elif not isinstance(rule, Cli | PeopleOnly):
+        elif not isinstance(rule, Cli | PeopleOnly | Unlisted):
             raise TypeError(f"the fast route does not know the rule {rule!r} of {name}")
     return least, most
 

@@ -21,7 +21,7 @@ from decapod_py.domain.provenance import FileCitation, parse_file_citation
 from decapod_py.domain.text import visible
 from decapod_py.foundation.errors import Refused
 from decapod_py.storage import git
-from decapod_py.storage.trees import working_tree
+from decapod_py.storage.trees import BlobNames, working_tree
 
 _MOST_NAMES = 50_000  # files looked through for a name that is close
 
@@ -35,6 +35,7 @@ class Resolver:
         self._repository = repository
         self._tree = working_tree(root, repository)
         self._head = git.head_commit(repository)
+        self._names: BlobNames | None = None
 
     def anchored(self, provenance: str) -> Citation:
         """A provenance with its anchor, if it is of a kind that has one; refuses what does not exist."""
@@ -82,12 +83,23 @@ class Resolver:
     def _blob(self, path: str, data: bytes) -> str:
         """The name git gives this content. Where it may store other line ends than the checkout has, it is asked."""
         if b"\r\n" in data and self._repository is not None:
-            try:
-                return git.ask(self._root, "hash-object", f"--path={path}", "--", path).strip()
-            except git.GitFailed:
-                pass  # it is in a submodule, say
+            named = self._asked_name(self._repository, path)
+            if named:
+                return named
         sha = sha256 if self._head and len(self._head) == 64 else sha1
         return sha(b"blob %d\0%s" % (len(data), data), usedforsecurity=False).hexdigest()
+
+    def _asked_name(self, repository: git.Repository, path: str) -> str | None:
+        if self._names is None:
+            self._names = BlobNames(repository.worktree)
+        found = self._names.of(git.prefix_of(repository, self._root) + path)
+        if found:
+            return found
+        self._names = None  # it ends with a file that it cannot read, one in a submodule, say
+        try:
+            return git.ask(self._root, "hash-object", f"--path={path}", "--", path).strip()
+        except git.GitFailed:
+            return None
 
     def _range(self, citation: FileCitation, text: str, lines: list[str]) -> tuple[int, int]:
         if citation.name is not None and citation.first is None:

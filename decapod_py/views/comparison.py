@@ -21,6 +21,9 @@ _COMPARED = {
     " ORDER BY e.hash, p.parent",
     "entries": f"SELECT {COLUMNS}, lower(hex(digest)), title_key FROM entries ORDER BY id",
     "cited_files": "SELECT e.id, c.path FROM cited_files c JOIN entries e ON e.number = c.number ORDER BY e.id, c.path",
+    "link_names": "SELECT e.id, n.name FROM link_names n JOIN entries e ON e.number = n.number ORDER BY e.id, n.name",
+    "link_mentions": "SELECT e.id, m.name FROM link_mentions m JOIN entries e ON e.number = m.number"
+    " ORDER BY e.id, m.name",
     "redactions": "SELECT DISTINCT event_id FROM redactions ORDER BY event_id",
     "promotions": "SELECT * FROM promotions ORDER BY id",
     "promotion_uses": "SELECT * FROM promotion_uses ORDER BY promotion, entry_id",

@@ -32,11 +32,15 @@ class FileHistory:
         """The commit that brought a file, or whoever works here."""
         if path in self._first and path not in self._uncommitted:
             return f"commit:{self._first[path][0]}"
-        return f"person:{git.user_name(self._root) or 'unknown'}"
+        return f"person:{self._user}"
 
     def deleted(self, path: str) -> bool:
         """Whether git knows a missing file, and agrees that it is deleted."""
         return path in self._uncommitted or (path in self._removed and path not in self._tracked)
+
+    @cached_property
+    def _user(self) -> str:
+        return git.user_name(self._root) or "unknown"
 
     @cached_property
     def _uncommitted(self) -> set[str]:

@@ -1,16 +1,17 @@
 """How entries hang together: links, what supersedes what, what they cite, and which entry a rule was promoted from.
 
-Worked out from the entries when it is asked for. Only texts that hold `[[` are looked into.
+All of it is worked out from the entries when it is asked for, and only texts that hold `[[` are looked into; what is
+around one entry is in `surroundings`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from decapod_py.domain.links import Ambiguous, Link, Named, Names, names_an_attachment, parse_links
+from decapod_py.domain.links import Ambiguous, Link, Named, Names, Resolved, names_an_attachment, parse_links
 from decapod_py.views.markdown import render_entry
 
 if TYPE_CHECKING:
@@ -36,13 +37,6 @@ class Edge(NamedTuple):
     kind: str
 
 
-class Reached(NamedTuple):
-    """A node at the end of a walk, and by which kinds of edges it is reached."""
-
-    node: Node
-    kinds: tuple[str, ...]
-
-
 class Unresolved(NamedTuple):
     """A link that leads to no entry, or to more than one."""
 
@@ -51,7 +45,9 @@ class Unresolved(NamedTuple):
     candidates: tuple[str, ...]
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
+    """What is looked at of an entry; its text only if there may be links in it."""
+
     id: str
     title: str
     status: str
@@ -62,11 +58,21 @@ class _Row(NamedTuple):
     filed: bool
     content: str
 
+    @property
+    def node(self) -> Node:
+        return Node(self.id, self.title, self.status)
 
-_ROWS = """
-    SELECT id, title, status, path, aliases, supersedes, provenances, filed,
-           CASE WHEN instr(content, '[[') THEN content ELSE '' END
-    FROM entries WHERE status != 'deleted' ORDER BY id
+    @property
+    def named(self) -> Named:
+        return Named(
+            self.id, self.path if self.filed else None, tuple(_texts(self.aliases)), in_use=self.status == "active"
+        )
+
+
+ROW = """
+    SELECT e.id, e.title, e.status, e.path, e.aliases, e.supersedes, e.provenances, e.filed,
+           CASE WHEN instr(e.content, '[[') THEN e.content ELSE '' END
+    FROM entries e
 """
 _PROMOTIONS = """
     SELECT promotion_uses.entry_id, promotions.source_entry_id
@@ -78,12 +84,13 @@ class Graph:
     """The entries that are not deleted, and the edges between them."""
 
     def __init__(self, connection: Connection) -> None:
-        self._rows = {row[0]: _Row(*row) for row in connection.execute(_ROWS)}
+        found = connection.execute(f"{ROW} WHERE e.status != 'deleted' ORDER BY e.id")
+        self._rows = {row[0]: Row(*row) for row in found}
         self._promotions: list[tuple[str, str]] = connection.execute(_PROMOTIONS).fetchall()
 
     def node(self, node_id: str) -> Node:
         row = self._rows.get(node_id)
-        return Node(row.id, row.title, row.status) if row else Node(node_id, node_id, None)
+        return row.node if row else Node(node_id, node_id, None)
 
     def unresolved(self, entry_ids: Iterable[str] | None = None) -> Iterator[Unresolved]:
         """The links of entries in use that nobody can follow, in the order of ids and lines."""
@@ -100,26 +107,6 @@ class Graph:
         """Every edge of these kinds once; none leads back to where it begins."""
         return [edge for edge in self._edges if edge.kind in kinds]
 
-    def reachable(self, start: str, depth: int, kinds: Collection[str], *, backwards: bool = False) -> list[Reached]:
-        """The nodes within so many steps, the nearest first, each once and without the start."""
-        beyond: dict[str, list[Edge]] = {}
-        for edge in self.edges(kinds):
-            beyond.setdefault(edge.target if backwards else edge.source, []).append(edge)
-        found: dict[str, dict[str, None]] = {}
-        here, seen = [start], {start}
-        for _ in range(depth):
-            there: dict[str, dict[str, None]] = {}
-            for edge in (edge for node_id in here for edge in beyond.get(node_id, ())):
-                end = edge.source if backwards else edge.target
-                if end not in seen:
-                    there.setdefault(end, {})[edge.kind] = None
-            seen |= there.keys()
-            here = sorted(there)
-            found |= {node_id: there[node_id] for node_id in here}
-        return [
-            Reached(self.node(node_id), tuple(kind for kind in KINDS if kind in by)) for node_id, by in found.items()
-        ]
-
     @cached_property
     def _edges(self) -> list[Edge]:
         promoted = (
@@ -127,28 +114,31 @@ class Graph:
             for rule, source in self._promotions
             if rule in self._rows and source in self._rows
         )
-        found = dict.fromkeys(edge for row in self._rows.values() for edge in self._edges_from(row))
-        return [edge for edge in (*found, *promoted) if edge.source != edge.target]
-
-    def _edges_from(self, row: _Row) -> Iterator[Edge]:
-        for link in parse_links(row.content):
-            found = self._names.resolve(link.target) if link.target else None
-            if isinstance(found, str):
-                yield Edge(row.id, found, "link")
-        for replaced in _texts(row.supersedes):
-            if replaced in self._rows:
-                yield Edge(row.id, replaced, "supersedes")
-        for provenance in _texts(row.provenances):
-            if provenance.startswith(_SOURCES):
-                # Entries that cite two places of one file meet at the file.
-                yield Edge(row.id, provenance.partition("#")[0], "provenance")
+        found = (
+            edge
+            for row in self._rows.values()
+            for edge in edges_from(row, self._names.resolve, self._rows.__contains__)
+        )
+        return [edge for edge in (*dict.fromkeys(found), *promoted) if edge.source != edge.target]
 
     @cached_property
     def _names(self) -> Names:
-        return Names(
-            Named(row.id, row.path if row.filed else None, tuple(_texts(row.aliases)), row.status == "active")
-            for row in self._rows.values()
-        )
+        return Names(row.named for row in self._rows.values())
+
+
+def edges_from(row: Row, resolve: Callable[[str], Resolved], is_here: Callable[[str], bool]) -> Iterator[Edge]:
+    """What an entry leads to, but for promotions."""
+    for link in parse_links(row.content):
+        found = resolve(link.target) if link.target else None
+        if isinstance(found, str):
+            yield Edge(row.id, found, "link")
+    for replaced in _texts(row.supersedes):
+        if is_here(replaced):
+            yield Edge(row.id, replaced, "supersedes")
+    for provenance in _texts(row.provenances):
+        if provenance.startswith(_SOURCES):
+            # Entries that cite two places of one file meet at the file.
+            yield Edge(row.id, provenance.partition("#")[0], "provenance")
 
 
 def _texts(column: str) -> list[str]:

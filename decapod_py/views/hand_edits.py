@@ -30,7 +30,9 @@ class Said(NamedTuple):
     @property
     def id(self) -> str | None:
         named = self.fields.get("id")
-        return str(named).strip() if isinstance(named, (str, int)) and str(named).strip() else None
+        if isinstance(named, bool) or not isinstance(named, (str, int)):
+            return None
+        return str(named).strip() or None
 
 
 class HandEdit(NamedTuple):
@@ -82,13 +84,14 @@ def edit_of(entry: Entry, before: Authored, said: Said, limits: Limits) -> HandE
 
 def entry_from(said: Said, stem: str, provenance: str, limits: Limits) -> tuple[Authored, list[str]]:
     """A new file as an entry, and the fields that had to be filled in."""
-    filled = [key for key in ("id", "title", "provenance") if not said.fields.get(key)]
+    filled = [key for key in ("title", "provenance") if not said.fields.get(key)]
+    filled = filled if said.id else ["id", *filled]
     title = _text(said.fields, "title") or _heading(said.body) or stem.replace("-", " ").replace("_", " ")
+    title = check_title(title[:LONGEST_TITLE])
     provenances = _provenances(_texts(said.fields, "provenance"), limits) or (provenance,)
-    content = check_content(said.body) or title
     authored = Authored(
-        title=check_title(title[:LONGEST_TITLE]),
-        content=content,
+        title=title,
+        content=check_content(said.body) or title,
         provenances=provenances,
         extra=said.extra,
         **_labels(said.fields),

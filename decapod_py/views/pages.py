@@ -28,7 +28,7 @@ from decapod_py.views.state import State, entry_from_row
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-_LARGEST_FILE = 16 * 1024 * 1024
+LARGEST_FILE = 16 * 1024 * 1024
 _REMEMBERED_STATES = 200  # how far back a file may be and still be known as ours
 
 
@@ -62,7 +62,7 @@ class Pages(NamedTuple):
     repository: git.Repository | None
 
     def file(self, path: str) -> str:
-        return os.path.join(self.knowledge, path)
+        return f"{self.knowledge}/{path}"
 
 
 class Page(NamedTuple):
@@ -104,23 +104,30 @@ def stamps_of_same(knowledge: str) -> Callable[[Entry], str]:
     return stamp_of_same
 
 
-def finish_pending(connection: Connection, pages: Pages, *, durable: bool, progress: Progress) -> list[str]:
-    """Writes the files that notes ask for; returns a warning for each file that is left as it is."""
+def finish_pending(
+    connection: Connection, pages: Pages, *, taken_away: Callable[[str], bool], durable: bool, progress: Progress
+) -> list[str]:
+    """Writes the files that notes ask for; returns a warning for each file that is left as it is.
+
+    A missing file that somebody has `taken_away` stays away: that is for `sync` to take in.
+    """
     if not has_pending(connection):
         return []
     total = pages.state.count("pending_markdown", "blocked IS NULL")
     hidden = outside_sparse_checkout(pages)
     stays_inside = cache(partial(_stays_inside, pages.knowledge))
+
     outcomes = []
     for path, entry_id, noted in _noted(connection):
         entry = _owner(pages.state, path, noted) if noted else None
         if entry is None:
             seen = GONE
         elif stays_inside(os.path.dirname(pages.file(path))):
-            seen = _finish(connection, pages, path, entry, hidden, durable)
+            stays_away = partial(_stays_away, pages.state, entry, hidden, taken_away)
+            seen = _finish(connection, pages, path, entry, stays_away, durable)
         else:
             seen = Seen("outside", "")
-        outcomes.append((path, entry_id, seen))
+        outcomes.append((path, entry.id if entry else entry_id, seen))
         if not len(outcomes) % 100:
             progress("writing Markdown", len(outcomes), total)
     if not durable:
@@ -141,8 +148,8 @@ def _noted(connection: Connection) -> Iterator[tuple[str, str, Entry | None]]:
 
 
 def _owner(state: State, path: str, entry: Entry) -> Entry:
-    """Whose file it is, where several entries say that it is theirs."""
-    if is_named_for(path.rsplit("/", 1)[-1], entry.id):
+    """Whose file it is, where several entries say that it is theirs, or the one that left it is not the last."""
+    if entry.path == path and is_named_for(path.rsplit("/", 1)[-1], entry.id):
         return entry
     holders = {found.id: found for found in state.entries("path = ? AND status != 'deleted' AND filed", (path,))}
     return holders[rightful(path, list(holders))] if holders else entry
@@ -177,12 +184,14 @@ def _warning(path: str, entry_id: str, state: str) -> str:
     return f".decapod/knowledge/{path} (entry {entry_id}) {_LEFT_ALONE[state]}"
 
 
-def _finish(connection: Connection, pages: Pages, path: str, entry: Entry, hidden: set[str], durable: bool) -> Seen:
+def _finish(
+    connection: Connection, pages: Pages, path: str, entry: Entry, stays_away: Callable[[str], bool], durable: bool
+) -> Seen:
     """Makes one file equal the fold if that loses nothing; returns what it is afterwards."""
     seen = _look(connection, pages, path, entry)
     if entry.status == "deleted" or not entry.filed or entry.path != path:
         return _removed(pages, path, seen, durable)
-    if seen.state != "stale" and (seen.state != "missing" or path in hidden):
+    if seen.state != "stale" and (seen.state != "missing" or stays_away(path)):
         return seen
     try:
         written = write_whole(pages.file(path), render_entry(entry), scratch=pages.scratch, durable=durable)
@@ -191,6 +200,13 @@ def _finish(connection: Connection, pages: Pages, path: str, entry: Entry, hidde
             raise  # true of every file: the notes wait
         return Seen("unwritable", "")
     return Seen("same", repr(written))
+
+
+def _stays_away(state: State, entry: Entry, hidden: set[str], taken_away: Callable[[str], bool], path: str) -> bool:
+    """Whether a missing file is missing for a reason. A removal that was taken in and revived since is none."""
+    if path in hidden:
+        return True
+    return taken_away(path) and not any(event.get("unfiled") for event in state.events_of(f"e:{entry.id}"))
 
 
 def _removed(pages: Pages, path: str, seen: Seen, durable: bool) -> Seen:
@@ -230,7 +246,7 @@ def _read(file: str) -> bytes | None:
         return b""
     try:
         found = os.fstat(handle)
-        if not S_ISREG(found.st_mode) or found.st_size > _LARGEST_FILE:
+        if not S_ISREG(found.st_mode) or found.st_size > LARGEST_FILE:
             return b""
         return os.read(handle, found.st_size)
     finally:
@@ -266,7 +282,7 @@ def _rewritten(connection: Connection, pages: Pages, entry: Entry) -> Seen:
     file = pages.file(entry.path)
     if not _stays_inside(pages.knowledge, os.path.dirname(file)):
         return Seen("outside", "")
-    seen = _finish(connection, pages, entry.path, entry, {entry.path}, durable=True)
+    seen = _finish(connection, pages, entry.path, entry, lambda _: True, durable=True)
     if seen.state not in ("diverged", "edited"):
         return seen
     if not adds_nothing(_read(file) or b"", entry, recorded_states(pages.state, entry.id)):
@@ -361,25 +377,23 @@ def _shared_paths(state: State) -> dict[str, str]:
 def _strangers(pages: Pages) -> list[Page]:
     """Markdown that no entry has: one that names an id has lost its events, any other is not knowledge yet."""
     ours = {path for (path,) in pages.state.connection.execute("SELECT path FROM entries")}
-    found = []
-    for folder, _, files in os.walk(pages.knowledge):
-        inner = os.path.relpath(folder, pages.knowledge).replace(os.sep, "/")
-        prefix = "" if inner == "." else f"{inner}/"
-        paths = [prefix + name for name in files if name.endswith(".md")]
-        found += [Page(path, "", _claim(pages, path)) for path in paths if path not in ours]
-    return sorted(found)
+    return [Page(path, "", _claim(pages, path)) for path, _ in sorted(_files(pages.knowledge)) if path not in ours]
 
 
 def on_disk(knowledge: str) -> dict[str, str]:
     """Every Markdown file below the knowledge folder, with its stamp."""
-    found = {}
-    for folder, _, files in os.walk(knowledge):
+    return {path: _stamp(file) for path, file in _files(knowledge)}
+
+
+def _files(knowledge: str) -> Iterator[tuple[str, str]]:
+    """Markdown files, seen from the knowledge folder and as they are opened. What begins with a dot is an editor's."""
+    for folder, folders, names in os.walk(knowledge):
+        folders[:] = [name for name in folders if not name.startswith(".")]
         inner = os.path.relpath(folder, knowledge).replace(os.sep, "/")
         prefix = "" if inner == "." else f"{inner}/"
-        for name in files:
+        for name in names:
             if name.lower().endswith(".md") and not name.startswith("."):
-                found[prefix + name] = _stamp(os.path.join(folder, name))
-    return found
+                yield prefix + name, f"{folder}/{name}"
 
 
 def bytes_of(pages: Pages, path: str) -> bytes:

@@ -33,7 +33,7 @@ from decapod_py.domain.tasks import TASKS, Finding, Task, findings_of, fold_find
 from decapod_py.foundation import workers
 from decapod_py.storage import database, segments
 from decapod_py.storage.segments import Segment
-from decapod_py.views import pages, search
+from decapod_py.views import link_index, pages, search
 from decapod_py.views.state import COLUMNS, Lines, row_from_entry
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class Ready(NamedTuple):
     indexed: search.Indexed | None  # nothing finds a deleted entry
     promotions: set[str] | None  # that any version of a procedural entry rests on
     cited: set[str]  # files
+    noted: link_index.Noted
 
 
 class Difference(NamedTuple):
@@ -322,13 +323,14 @@ def _ready(entry: Entry, events: list[Event], stamp: str) -> Ready:
         None if entry.status == "deleted" else search.indexed(entry),
         _promotions_used(entry, events) if entry.procedural else None,
         cited_paths(entry),
+        link_index.noted(entry),
     )
 
 
 def _write_entries(connection: Connection, folded: dict[str, Ready | None]) -> None:
     fresh: list[tuple[int, search.Indexed]] = []
     next_number: int = connection.execute("SELECT coalesce(max(number), 0) FROM entries").fetchone()[0] + 1
-    rows, notes, same, cited = [], [], [], []
+    rows, notes, same, cited, noted = [], [], [], [], []
     here = {
         row[0]: row[1:]
         for row in _rows_of(connection, "SELECT id, number, digest, path FROM entries WHERE id IN", list(folded))
@@ -351,7 +353,9 @@ def _write_entries(connection: Connection, folded: dict[str, Ready | None]) -> N
             notes.append((known[2], entry_id))  # the file under the earlier path goes
         number = known[0] if known else next_number
         cited += [(path, number) for path in entry.cited]
+        noted.append((number, entry.noted))
         if known:
+            link_index.forget(connection, number)
             connection.execute("DELETE FROM cited_files WHERE number = ?", (number,))
             connection.execute("DELETE FROM entries WHERE number = ?", (number,))
             connection.execute(_INSERT_ENTRY, (number, *entry.row))
@@ -366,6 +370,7 @@ def _write_entries(connection: Connection, folded: dict[str, Ready | None]) -> N
             next_number += 1
     connection.executemany(_INSERT_ENTRY, rows)
     connection.executemany("INSERT INTO cited_files VALUES (?, ?)", cited)
+    link_index.note(connection, noted)
     pages.note(connection, notes, same)
     search.index_many(connection, fresh)
 
@@ -404,6 +409,7 @@ def _note_promotion_uses(connection: Connection, entry_id: str, promotions: set[
 
 def _remove_entry(connection: Connection, number: int, entry_id: str) -> None:
     search.unindex(connection, number)
+    link_index.forget(connection, number)
     connection.execute("DELETE FROM entries WHERE number = ?", (number,))
     connection.execute("DELETE FROM cited_files WHERE number = ?", (number,))
     connection.execute("DELETE FROM promotion_uses WHERE entry_id = ?", (entry_id,))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ulid import ULID
 
-from decapod_py.foundation.ids import is_ulid, milliseconds_of, ulid
+from decapod_py.foundation.ids import is_ulid, milliseconds_of, ulid, ulid_of
 
 TIMES = st.integers(0, 2**48 - 1)
 
@@ -36,3 +36,8 @@ def test_two_ids_of_one_millisecond_differ() -> None:
 )
 def test_what_is_no_id_is_told(text: str) -> None:
     assert not is_ulid(text)
+
+
+def test_one_text_has_one_id_everywhere() -> None:
+    assert ulid_of("docs/adr/0001-x.md") == ulid_of("docs/adr/0001-x.md") == "7J88RKTR4F7FMZTCCSZ25WQMNN"
+    assert is_ulid(ulid_of("")) and ulid_of("a") != ulid_of("b")

@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decapod_py.domain.links import Ambiguous, Link, Named, Names, names_an_attachment, parse_links
+from decapod_py.domain.links import (
+    Ambiguous,
+    Link,
+    Named,
+    Names,
+    keys_mentioned,
+    keys_of,
+    keys_that_mention,
+    keys_to_look_under,
+    names_an_attachment,
+    parse_links,
+)
 from decapod_py.foundation.ids import ulid
 
 ULID = ulid(1_700_000_000_000, bytes(10))
@@ -187,3 +198,30 @@ def test_where_several_bear_a_name_the_one_in_use_is_meant():
 
     assert [Names(order).resolve("retries") for order in permutations([old, new])] == ["two", "two"]
     assert Names([old]).resolve("retries") == "one"
+
+
+_PARTS = st.text(st.sampled_from("aAé/.-1"), min_size=1, max_size=5)
+_ENTRIES = st.builds(
+    lambda entry_id, path, digested, aliases: Named(
+        entry_id, ours(entry_id, path) if digested else f"{path}.md" if path else None, tuple(aliases)
+    ),
+    st.one_of(st.just(ULID), _PARTS),
+    st.one_of(st.just(""), _PARTS),
+    st.booleans(),
+    st.lists(_PARTS, max_size=2),
+)
+
+
+@given(st.lists(_ENTRIES, max_size=6, unique_by=lambda entry: entry.id), st.data())
+def test_what_a_target_may_mean_is_found_by_its_keys_alone(entries: list[Named], data: st.DataObject):
+    named = [name for entry in entries for name in (entry.id, entry.path or "x", *entry.aliases)]
+    target = data.draw(st.one_of(_PARTS, *([st.sampled_from(named)] if named else [])))
+    target = data.draw(st.sampled_from([target, target.upper(), f"{target}.md", target.removesuffix(".md")]))
+
+    looked_at = [
+        entry for entry in entries if entry.id == target.strip().upper() or keys_of(entry) & keys_to_look_under(target)
+    ]
+    mentioned = [entry for entry in entries if keys_that_mention(entry) & keys_mentioned([target])]
+
+    assert Names(looked_at).resolve(target) == Names(entries).resolve(target)
+    assert Names(mentioned).resolve(target) == Names(entries).resolve(target)

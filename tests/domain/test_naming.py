@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from decapod_py.domain.naming import check_entry_id, markdown_path
+from decapod_py.domain.naming import check_entry_id, is_safe_path, markdown_path, path_as_named
 from decapod_py.foundation.errors import DecapodError, Refused
 from decapod_py.foundation.ids import ulid
 
@@ -157,3 +157,27 @@ def test_a_bad_id_is_refused(entry_id: str):
 
     assert refusal.value.code == "bad-id"
     assert refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("wanted", "path"),
+    [
+        ("Größe/Retry policy.md", "Größe/Retry policy.md"),
+        ("ops/What?.md", "ops/what-{}.md"),
+        ("con/a.md", "con_/a-{}.md"),
+        (".hidden/a.md", "hidden/a-{}.md"),
+        ("procedural/a.md", "_procedural/a.md"),
+        ("x.md/a.md", "x.md_/a-{}.md"),
+    ],
+)
+def test_a_file_that_has_a_name_keeps_it_if_it_will_do_everywhere(wanted: str, path: str) -> None:
+    assert path_as_named(wanted, ULID, free) == path.format(digest_of(ULID))
+
+
+def test_a_name_that_is_taken_gets_the_digest_of_the_id() -> None:
+    assert path_as_named("Ops/Note.md", ULID, lambda path: path == "Ops/Note.md") == f"Ops/note-{digest_of(ULID)}.md"
+
+
+@given(st.text(st.characters(), min_size=1))
+def test_whatever_a_file_is_called_its_entry_gets_a_safe_path(name: str) -> None:
+    assert is_safe_path(path_as_named(f"{name}.md", ULID, free))

@@ -51,6 +51,8 @@ def test_an_entry_is_inserted_under_its_id_and_shown_whole(knowledge, repository
         "claim_id": "C-7",
         "supersedes_id": None,
         "supersedes": [],
+        "aliases": [],
+        "source": None,
         "ttl_policy": "persistent",
         "expires_ts": None,
         "confidence": 0.8,

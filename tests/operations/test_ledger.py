@@ -94,7 +94,7 @@ TAMPERINGS = {
     "an escaped lone surrogate": (lambda line: line.replace(b"Second text.", b"\\ud800"), "not-canonical"),
     "an encoded lone surrogate": (lambda line: line.replace(b"Second text.", b"\xed\xa0\x80"), "not-canonical"),
     "bytes that are no UTF-8": (lambda line: line.replace(b"Second text.", b"\xff"), "not-json"),
-    "a byte order mark": (lambda line: b"\xef\xbb\xbf" + line, "not-canonical"),
+    "a byte order mark": (lambda line: b"\xef\xbb\xbf" + line, "not-json"),
     "a blank": (lambda line: line.replace(b'":', b'": ', 1), "not-canonical"),
     "a blank line": (lambda line: b"   \n", "not-json"),
     "half a line": (lambda line: line[:80] + b"\n", "not-json"),

@@ -77,6 +77,7 @@ def test_the_answer_has_its_documented_shape(knowledge):
         "created_at": "2026-03-01T12:00:00.000Z",
         "updated_at": "2026-03-01T12:00:00.000Z",
         "version": knowledge.get(id="retries")["version"],
+        "path": knowledge.get(id="retries")["path"],
         "drift": None,
         "standing": "local",
     }

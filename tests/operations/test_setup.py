@@ -196,6 +196,13 @@ def test_uninstall_takes_what_is_local_and_leaves_what_is_in_git(opened, knowled
     assert knowledge.get(id="a")["content"] == "x"
 
 
+def test_uninstall_ends_the_trust_in_the_commands_of_this_place(opened, repository):
+    (repository / ".decapod" / "config.toml").write_text('[[proof]]\nname = "a"\nrun = "true"\npaths = ["**"]\n')
+    opened.trust()
+    opened.uninstall()
+    assert opened.trust()["changed"]
+
+
 def test_uninstalling_everything_needs_all_of_it_to_be_committed(opened, knowledge, repository, refused):
     knowledge.add(id="a", title="T", text="x", provenance=["cmd:x"])
     refused("uncommitted", 1, opened.uninstall, everything=True)

@@ -21,6 +21,20 @@ def lines_of(*rows: Any) -> str:
     return "".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows)
 
 
+def report(*, read: int, added: int = 0, unchanged: int = 0, ok: bool = True, dry_run: bool = False) -> dict[str, Any]:
+    """What an import of JSON lines answers when no line is bad."""
+    return {
+        "ok": ok,
+        "dry_run": dry_run,
+        "read": read,
+        "added": added,
+        "unchanged": unchanged,
+        "formats": {"jsonl": read},
+        "left_out": {},
+        "bad": [],
+    }
+
+
 @pytest.fixture
 def write(repository: Path):
     def write_file(*rows: Any) -> str:
@@ -41,7 +55,7 @@ def fresh(tmp_path: Path, prepared: Path, clock: StandingClock):
 def test_a_line_needs_a_title_a_content_and_a_provenance(knowledge, write):
     imported = knowledge.import_(file=write(GOOD, {**GOOD, "title": "Other", "content": "Else."}))
 
-    assert imported == {"ok": True, "dry_run": False, "read": 2, "added": 2, "unchanged": 0, "bad": []}
+    assert imported == report(read=2, added=2, unchanged=0)
     assert sorted(entry["title"] for entry in knowledge.list()["entries"]) == ["Other", "Retries"]
 
 
@@ -69,7 +83,7 @@ def test_what_export_writes_import_reads_into_a_fresh_repository(knowledge, cloc
     assert exported == {"format": "jsonl", "count": 4, "output": "out.jsonl"}
     imported = fresh.knowledge.import_(file=str(repository / "out.jsonl"), actor="Ada")
 
-    assert imported == {"ok": True, "dry_run": False, "read": 4, "added": 4, "unchanged": 0, "bad": []}
+    assert imported == report(read=4, added=4, unchanged=0)
     kept = [
         "id",
         "title",
@@ -100,7 +114,7 @@ def test_running_an_import_again_changes_nothing(knowledge, opened, write):
 
     again = knowledge.import_(file=write(*rows))
 
-    assert again == {"ok": True, "dry_run": False, "read": 5, "added": 0, "unchanged": 5, "bad": []}
+    assert again == report(read=5, added=0, unchanged=5)
     assert opened.status() == before
 
 
@@ -134,6 +148,10 @@ BAD_LINES = [
     ({**GOOD, "expires_ts": "1d", "ttl_policy": "persistent"}, "never-expires"),
     ({**GOOD, "created_at": "yesterday"}, "bad-time"),
     ({**GOOD, "merge_key": " "}, "empty"),
+    ({**GOOD, "extra": "id: other"}, "bad-field"),
+    ({**GOOD, "extra": "a: [\n---"}, "bad-field"),
+    ({**GOOD, "path": "../x.md"}, "bad-path"),
+    ({**GOOD, "aliases": "x"}, "bad-field"),
     ({**GOOD, "title": "x" * 301}, "too-long"),
     ({**GOOD, "title": "\ud800"}, "bad-text"),
     ({**GOOD, "content": "a\u0000b"}, "bad-text"),
@@ -149,14 +167,8 @@ def test_every_bad_line_is_reported_with_its_number_and_nothing_is_imported(know
         (number, code) for number, (_, code) in enumerate(BAD_LINES, 3)
     ]
     assert all(bad["message"] for bad in imported["bad"])
-    assert {**imported, "bad": []} == {
-        "ok": False,
-        "dry_run": False,
-        "read": len(BAD_LINES) + 1,
-        "added": 0,
-        "unchanged": 0,
-        "bad": [],
-    }
+    assert {bad["file"] for bad in imported["bad"]} == {"in.jsonl"}
+    assert {**imported, "bad": []} == report(read=len(BAD_LINES) + 1, ok=False)
     assert opened.status() == before
 
 
@@ -173,7 +185,7 @@ def test_a_dry_run_checks_every_line_and_writes_nothing(knowledge, opened, write
 
     imported = knowledge.import_(file=write({**GOOD, "id": "a"}, {**GOOD, "id": "b", "title": "B"}), dry_run=True)
 
-    assert imported == {"ok": True, "dry_run": True, "read": 2, "added": 1, "unchanged": 1, "bad": []}
+    assert imported == report(read=2, added=1, unchanged=1, dry_run=True)
     assert opened.status() == before
 
 

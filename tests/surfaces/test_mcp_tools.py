@@ -61,7 +61,7 @@ def test_an_unknown_toolset_is_misuse_that_names_the_known_ones() -> None:
         serve(".", "core,nonsense", None)
 
     assert caught.value.code == "unknown-toolset"
-    assert caught.value.hint == "there are core, knowledge, tasks, agents, links, ledger, all"
+    assert caught.value.hint == "there are core, knowledge, tasks, agents, links, ledger, all, lithos"
 
 
 def test_what_only_people_decide_is_not_offered() -> None:

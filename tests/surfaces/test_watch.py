@@ -10,13 +10,19 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import decapod
+from support import decapod, git
+
+from decapod_py.surfaces.cli.watching import watch
 
 
 @pytest.fixture
 def watching(repository: Path):
     process = subprocess.Popen(
-        [sys.executable, "-m", "decapod_py", "watch", "--json"], cwd=repository, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "decapod_py", "watch", "--json"],
+        cwd=repository,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     yield process
     process.kill()
@@ -47,3 +53,39 @@ def test_an_interrupt_ends_it(repository: Path, watching: subprocess.Popen[str])
     watching.send_signal(signal.SIGINT)
 
     assert watching.wait(timeout=20) == 130
+
+
+def test_what_is_saved_while_a_sync_runs_is_taken_in_by_the_next(repository: Path, monkeypatch) -> None:
+    monkeypatch.chdir(repository)
+    vault = repository / ".decapod" / "knowledge"
+    (vault / "one.md").write_text("One.\n")
+    taken: list[str] = []
+
+    def show(result: dict) -> None:
+        taken.extend(added["path"] for added in result["added"])
+        if taken == ["one.md"]:
+            (vault / "two.md").write_text("Two.\n")  # after the sync, and before anybody looks again
+        else:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        watch(show, pytest.fail)
+
+    assert taken == ["one.md", "two.md"]
+
+
+def test_it_outlives_a_branch_that_has_no_knowledge(repository: Path, watching: subprocess.Popen[str]) -> None:
+    vault = repository / ".decapod" / "knowledge"
+    assert watching.stdout and watching.stderr
+    (vault / "one.md").write_text("One.\n")
+    watching.stdout.readline()
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "One")
+
+    git(repository, "switch", "-q", "--orphan", "empty")
+    assert "not-initialised" in watching.stderr.readline()
+
+    git(repository, "switch", "-q", "main")
+    (vault / "two.md").write_text("Two.\n")
+    (added,) = json.loads(watching.stdout.readline())["added"]
+    assert added["path"] == "two.md"

@@ -14,7 +14,7 @@ from decapod_py.domain.authored import (
 )
 from decapod_py.domain.entry import ROOT_SCOPE, Entry, is_procedural
 from decapod_py.domain.fold import EVENTS
-from decapod_py.domain.naming import check_entry_id, markdown_path
+from decapod_py.domain.naming import check_entry_id, check_folder, markdown_path
 from decapod_py.domain.text import LONGEST_TITLE, check_content, check_label, check_tags, check_title
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.operations.catalogue import operation
@@ -51,14 +51,17 @@ def add(workspace: Workspace, request: AddEntry) -> Added:
     or the add is rejected. An id under procedural/ needs the event: of an approved promotion as its provenance.
     """
     authored = anchored(workspace, read_authored(workspace, request))
+    if request.source is not None:
+        authored = authored._replace(source=check_label(request.source, "source"))
     authored = without_secrets(workspace, authored, request.allow_secret)
     entry_id = check_entry_id(request.id) if request.id is not None else None
+    folder = check_folder(request.folder, entry_id) if request.folder else ""
     actor = workspace.actor(request.actor)
     with workspace.writing() as writer:
         authored = with_lifetime(
             authored, request.ttl_policy, request.expires_ts, writer.now, workspace.policy.lifetimes["default"]
         )
-        decision = decide(writer, workspace, authored, entry_id, request.on_conflict, request.status)
+        decision = decide(writer, workspace, authored, entry_id, request.on_conflict, request.status, folder)
         refuse_unknown_events(workspace, writer.state, authored.provenances)
         similar = _similar(writer, decision)
         writer.append(actor, draft_of(writer, decision, request.status))
@@ -109,7 +112,13 @@ def _title_and_content(request: AddEntry) -> tuple[str | None, str | None]:
 
 
 def decide(
-    writer: Writer, workspace: Workspace, authored: Authored, entry_id: str | None, on_conflict: str, status: str
+    writer: Writer,
+    workspace: Workspace,
+    authored: Authored,
+    entry_id: str | None,
+    on_conflict: str,
+    status: str,
+    folder: str = "",
 ) -> Decision:
     """Inserts, merges or supersedes, or refuses; nothing is written yet."""
     state = writer.state
@@ -129,7 +138,7 @@ def decide(
     authored = _pass_firewall(state, workspace, target, authored, replaced)
     if merged_into:
         return Decision("merged", target, merged_into.path, _merged(authored, merged_into), replaced, merged_into)
-    path = markdown_path(target, authored.title, state.path_is_taken)
+    path = markdown_path(target, authored.title, state.path_is_taken, folder)
     return Decision("superseded" if holders else "inserted", target, path, authored, replaced, None)
 
 

@@ -21,8 +21,9 @@ def without_secrets(workspace: Workspace, authored: Authored, allowed: str | Non
     """The same, or a refusal that names what looks like a secret; a reason given for it is recorded."""
     if allowed is not None:
         return authored._replace(allowed_secret=check_reason(allowed))
-    written = [authored.title, authored.content, *authored.provenances, *authored.tags]
-    written += [text for text in (authored.merge_key, authored.claim_id, authored.scope) if text]
+    written = [authored.title, authored.content, *authored.provenances, *authored.tags, *authored.aliases]
+    written += [authored.extra] if authored.extra else []
+    written += [text for text in (authored.merge_key, authored.claim_id, authored.scope, authored.source) if text]
     refuse_secrets(workspace, written, "add --allow-secret REASON if it is none")
     return authored._replace(cited=tuple(_discreet(workspace, cited) for cited in authored.cited))
 

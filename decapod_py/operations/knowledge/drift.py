@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 WRONG = ("changed", "gone", "unresolvable")
 _MENDED = ("moved", "reformatted")
+# What may drift. Entries that cite people and pages alone need not be looked into.
+_WATCHED = " OR ".join(f"""provenances LIKE '%"{scheme}:%'""" for scheme in ("file", "commit", "event"))
 Renewed = dict[str, list[Citation]]  # by entry
 
 
@@ -67,7 +69,7 @@ def selected(
     """The entries that are meant, by id and by what they cite; without ids those in use."""
     entries = list({entry.id: entry for given in ids if (entry := find_living_entry(state, given))}.values())
     if not entries:
-        entries = list(state.entries("status = 'active' AND provenances != '[]'"))
+        entries = list(state.entries(f"status = 'active' AND ({_WATCHED})"))
     if since is not None:
         from decapod_py.views.change import touched_since
 

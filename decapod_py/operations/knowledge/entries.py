@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from decapod_py.domain.excerpts import beginning
 from decapod_py.domain.naming import check_entry_id
 from decapod_py.domain.text import has_surrogates, visible
 from decapod_py.foundation.clock import format_time, parse_time
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
     from decapod_py.views.watch import Checked
     from decapod_py.workspace import Workspace
 
+KNOWLEDGE = ".decapod/knowledge/"
 _SHORTEST_PREFIX = 4
 
 
 def find_entry(state: State, given: str) -> Entry:
-    """The entry of this id, or the only one whose ULID begins like this."""
+    """The entry of this id, the one whose Markdown is at this path, or the only one whose ULID begins like this."""
+    if given.startswith(KNOWLEDGE):
+        return _entry_at(state, given)
     try:
         wanted = check_entry_id(given.strip())
     except Misused:
@@ -46,6 +50,14 @@ def find_entry(state: State, given: str) -> Entry:
     if len(close) > 1:
         raise Refused("ambiguous-id", f"{given!r} begins more than one id: {', '.join(close)}", "give more of the id")
     raise Refused("not-found", f"there is no entry {given!r}", Call("knowledge.search", {"query": given}))
+
+
+def _entry_at(state: State, given: str) -> Entry:
+    path = given.removeprefix(KNOWLEDGE)
+    there = [] if has_surrogates(path) else list(state.entries("path = ?", (path,), order="status = 'deleted', id"))
+    if not there:
+        raise Refused("not-found", f"no entry has the file {visible(given)!r}", Call("knowledge.list"))
+    return there[0]
 
 
 def find_living_entry(state: State, given: str) -> Entry:
@@ -164,6 +176,8 @@ def show_entry(
         "claim_id": entry.claim_id,
         "supersedes_id": entry.supersedes[0] if entry.supersedes else None,
         "supersedes": list(entry.supersedes),
+        "aliases": list(entry.aliases),
+        "source": entry.source,
         "ttl_policy": entry.ttl_policy,
         "expires_ts": None if entry.expires is None else format_time(entry.expires),
         "confidence": confidence(entry),
@@ -178,13 +192,18 @@ def show_entry(
         "citations": [show_citation(one) for one in shown.citations] if shown else [],
         "diverged": entry.diverged,
         "heads": list(entry.heads),
-        "path": f".decapod/knowledge/{entry.path}",
+        "path": shown_path(entry),
         "feedback": feedback,
     }
     if max_chars is not None and len(entry.content) > max_chars:
-        shape["content"] = entry.content[:max_chars]
+        shape["content"] = beginning(entry.content, max_chars)
         shape["truncated"] = True
     return shape
+
+
+def shown_path(entry: Entry) -> str:
+    """Where its Markdown is, seen from the top of the working tree."""
+    return KNOWLEDGE + entry.path
 
 
 def show_citation(checked: Checked) -> CitationShape:
@@ -204,6 +223,17 @@ def confidence(entry: Entry) -> float | None:
     except ValueError:
         return None
     return number if 0 <= number <= 1 else None  # a ledger may say nan
+
+
+def refuse_other_version(entry: Entry, expected: str | None) -> None:
+    """Compare and swap: whoever decided from another version has to look again."""
+    if expected is not None and expected != entry.version:
+        raise Refused(
+            "version-conflict",
+            f"entry {entry.id} is at version {entry.version}, not {expected}: somebody changed it",
+            Call("knowledge.get", {"id": entry.id}),
+            {"current_version": entry.version},
+        )
 
 
 def changed(entry_id: str, action: str, event: dict[str, Any], superseded: list[str] | None = None) -> Changed:

@@ -20,6 +20,7 @@ from decapod_py.operations.knowledge.entries import (
     find_living_entry,
     refuse_diverged,
     refuse_held_key,
+    refuse_other_version,
     refuse_unknown_events,
 )
 from decapod_py.views import firewall
@@ -43,7 +44,7 @@ def edit(workspace: Workspace, request: EditEntry) -> Changed:
     actor = workspace.actor(request.actor)
     with workspace.writing() as writer:
         entry = find_living_entry(writer.state, request.id)
-        _refuse_other_version(entry, request.expected_version)
+        refuse_other_version(entry, request.expected_version)
         refuse_diverged(entry)
         before = authored_of(entry)
         after = _edited(workspace, writer, entry, before, request, provenances)
@@ -76,6 +77,7 @@ def _edited(
         provenances=provenances or before.provenances,
         merge_key=_label(request.merge_key, before.merge_key, "merge key"),
         claim_id=_label(request.claim_id, before.claim_id, "claim id"),
+        source=_label(request.source, before.source, "source"),
         tags=before.tags if request.tags is None else tuple(check_tags([tag for tag in request.tags if tag.strip()])),
         confidence=before.confidence if request.confidence is None else decimal(request.confidence),
     )
@@ -139,16 +141,6 @@ def _nonempty(content: str) -> str:
     return content
 
 
-def _refuse_other_version(entry: Entry, expected: str | None) -> None:
-    if expected is not None and expected != entry.version:
-        raise Refused(
-            "version-conflict",
-            f"entry {entry.id} is at version {entry.version}, not {expected}: somebody changed it",
-            Call("knowledge.get", {"id": entry.id}),
-            {"current_version": entry.version},
-        )
-
-
 def _version(
     kind: str,
     writer: Writer,
@@ -187,6 +179,7 @@ def _set_status(workspace: Workspace, request: StatusChange, status: str, kind: 
         entry = find_entry(writer.state, request.id)
         if entry.status == "deleted":
             raise Refused("deleted", f"entry {entry.id} was deleted already")
+        refuse_other_version(entry, request.expected_version)
         if entry.procedural and workspace.agent:
             raise Refused("rule-protected", f"{entry.id} is a rule: people take rules out of use, agents do not")
         if entry.status == status:
@@ -204,6 +197,7 @@ def revive(workspace: Workspace, request: Revive) -> Changed:
     provenances = check_provenances(workspace, [request.provenance] if request.provenance else [], [])
     with workspace.writing() as writer:
         entry = find_living_entry(writer.state, request.id)
+        refuse_other_version(entry, request.expected_version)
         if entry.status == "active" and not entry.expired(writer.now):
             raise Refused("no-change", f"entry {entry.id} is active already")
         refuse_diverged(entry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from decapod_py.domain.event import Event, text_of
+from decapod_py.domain.excerpts import beginning
 from decapod_py.domain.fold import OUTCOMES, VERSIONS, redacted_by, texts, was
 from decapod_py.domain.words import searchable, tag_key, tags_key
 from decapod_py.foundation.clock import parse_time
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _FAR = 2**62  # more than SQLite counts to is no more than this
 DRIFTED = ("changed", "gone", "unresolvable", "moved", "reformatted")
+_NEWEST = "updated DESC, id"
+_FEW = 1_000
 _NO_FEEDBACK = dict.fromkeys(OUTCOMES, 0)
 
 
@@ -60,11 +63,21 @@ def list_(workspace: Workspace, request: ListEntries) -> Listed:
     where, values = _conditions(request, now, since)
     if request.drifted:
         return _list_drifted(workspace, state, where, values, request)
-    window = (*values, request.limit, min(request.offset, _FAR))
-    page = list(state.entries(where, window, order="updated DESC, id LIMIT ? OFFSET ?"))
+    page, total = _page(state, where, values, request)
     seen = look_at(workspace, state, page)
     shown = [show_entry(entry, now, state.feedback(entry.id), shown=seen[entry.id]) for entry in page]
-    return {"total": state.count("entries", where, values), "count": len(shown), "entries": shown}
+    return {"total": total, "count": len(shown), "entries": shown}
+
+
+def _page(state: State, where: str, values: list[Any], request: ListEntries) -> tuple[list[Entry], int]:
+    """The entries to show, and how many match."""
+    window = (request.limit, min(request.offset, _FAR))
+    # Most filters have no index: where few entries match, one look at all of them finds the page and its total.
+    few = state.connection.execute(f"SELECT number FROM entries WHERE {where} LIMIT ?", (*values, _FEW + 1)).fetchall()
+    if len(few) <= _FEW:
+        where, values = "number IN (SELECT value FROM json_each(?))", [str([number for (number,) in few])]
+    page = list(state.entries(where, (*values, *window), f"{_NEWEST} LIMIT ? OFFSET ?"))
+    return page, len(few) if len(few) <= _FEW else state.count("entries", where, values)
 
 
 def _conditions(request: ListEntries, now: int, since: int | None) -> tuple[str, list[Any]]:
@@ -92,7 +105,7 @@ def _conditions(request: ListEntries, now: int, since: int | None) -> tuple[str,
 
 def _list_drifted(workspace: Workspace, state: State, where: str, values: list[Any], request: ListEntries) -> Listed:
     """Whether an entry drifted is in no table: every one that matches is looked at."""
-    found = list(state.entries(where, values, order="updated DESC, id"))
+    found = list(state.entries(where, values, order=_NEWEST))
     seen = look_at(workspace, state, found)
     drifted = [entry for entry in found if seen[entry.id].drift in DRIFTED]
     page = drifted[request.offset : request.offset + request.limit]
@@ -163,7 +176,7 @@ def _item(event: Event, entry: Entry, max_chars: int | None) -> HistoryItem:
         "reason": text_of(event, "reason"),
     }
     if max_chars is not None and content and len(content) > max_chars:
-        item["content"] = content[:max_chars]
+        item["content"] = beginning(content, max_chars)
         item["truncated"] = True
     return item
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from decapod_py.domain.excerpts import beginning
 from decapod_py.domain.words import parse, snippet
 from decapod_py.foundation.clock import format_time, parse_time
 from decapod_py.foundation.errors import Misused, Refused
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge.citing import Shown, look_at
-from decapod_py.operations.knowledge.entries import past_of
+from decapod_py.operations.knowledge.entries import past_of, shown_path
 from decapod_py.views import embedding
 from decapod_py.views import search as lexical
 from decapod_py.views.search import Filters, SearchOutcome, drift_factor
@@ -64,7 +65,7 @@ def _cut(shown: Hit, room: int) -> None:
     """Even a first result that is longer than the room for all of them is shown, and says that it was cut."""
     too_much = _cost(shown) - room
     if too_much > 0 and "content" in shown:
-        shown["content"] = shown["content"][: max(0, len(shown["content"]) - too_much)]
+        shown["content"] = beginning(shown["content"], max(0, len(shown["content"]) - too_much))
         shown["truncated"] = True
 
 
@@ -147,7 +148,8 @@ def _found(
     if mode == "hybrid" and (hybrid.takes_words_at_their_word(request.query) or hybrid.words_suffice(outcome)):
         return outcome
     try:
-        near = workspace.meaning(state).nearest(request.query, hybrid.FAR)
+        far = hybrid.FAR if request.threshold is None else request.threshold
+        near = workspace.meaning(state).nearest(request.query, far)
     except Refused as problem:
         if request.mode is not None:
             raise
@@ -191,6 +193,7 @@ def _hit(
         "created_at": format_time(entry.created),
         "updated_at": format_time(entry.updated),
         "version": entry.version,
+        "path": shown_path(entry),
         "drift": seen.drift if seen else None,
         "standing": seen.standing if seen else None,
     }
@@ -207,12 +210,21 @@ def _hit(
         }
         if mode != "lexical":
             similarity = round(hit.near.similarity, 6) if hit.near else None
-            shown["explain"] |= {"similarity": similarity, "evidence": round(outcome.evidence, 6)}
+            passage = _passage(entry, hit) if hit.near else None
+            shown["explain"] |= {
+                "similarity": similarity,
+                "passage": passage,
+                "evidence": round(outcome.evidence, 6),
+            }
     return shown
 
 
 def _best_passage(entry: Entry, hit: lexical.Hit) -> str:
     """All of it where words were found, which show best where they stand close together."""
-    if hit.near is None or hit.relevance:
-        return entry.content
+    return entry.content if hit.near is None or hit.relevance else _passage(entry, hit)
+
+
+def _passage(entry: Entry, hit: lexical.Hit) -> str:
+    """The part of an entry that comes nearest in meaning."""
+    assert hit.near
     return entry.content[hit.near.passage.first : hit.near.passage.last]

@@ -250,6 +250,7 @@ def _watch(
     as_json: bool = typer.Option(False, "--json", help="One JSON value a line, whenever something was taken in"),
     run_in: str | None = typer.Option(None, "-C", metavar="DIR", help=examples.GLOBAL_OPTIONS["-C DIR"]),
 ) -> int:
+    from decapod_py.surfaces.cli.failures import explain
     from decapod_py.surfaces.cli.run import show
     from decapod_py.surfaces.cli.watching import watch
 
@@ -260,7 +261,7 @@ def _watch(
         show("sync", result, json_wanted)
         sys.stdout.flush()
 
-    return watch(show_now)
+    return watch(show_now, lambda problem: explain(problem, json_wanted))
 
 
 def _mcp(serve: Serve) -> Callable[..., int]:

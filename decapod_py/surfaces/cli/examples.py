@@ -76,10 +76,15 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "decapod knowledge search retries --rank recency_decay --explain",
         "decapod knowledge search 'what keeps the site up' --mode semantic --author ana --since 2026-03-01",
     ),
-    "knowledge get": ("decapod knowledge get 01JZ8", "decapod knowledge get 01JZ8 --as-of 2026-03-01"),
+    "knowledge get": (
+        "decapod knowledge get 01JZ8",
+        "decapod knowledge get .decapod/knowledge/retries-stop-at-3-f4ff04.md --max-chars 500",
+        "decapod knowledge get 01JZ8 --as-of 2026-03-01",
+    ),
     "knowledge edit": (
         "decapod knowledge edit 01JZ8 --title 'Retries stop at 5' --from src/client.py:3-9",
         "decapod knowledge edit 01JZ8 --tag http --tag retry",
+        "decapod knowledge edit 01JZ8 --text-file note.md --expected-version 01JZ9",
     ),
     "knowledge decay": (
         "decapod knowledge decay --dry-run",
@@ -95,7 +100,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "knowledge retrieval-log": (
         "decapod knowledge retrieval-log --query retries --returned-id 01JZ8 --used-id 01JZ8 --outcome helped",
     ),
-    "knowledge import": ("decapod knowledge import entries.jsonl --dry-run", "decapod knowledge import entries.jsonl"),
+    "knowledge import": (
+        "decapod knowledge import docs/adr --dry-run",
+        "decapod knowledge import CLAUDE.md",
+        "decapod knowledge import entries.jsonl --keep-going",
+    ),
     "knowledge export": (
         "decapod knowledge export > entries.jsonl",
         "decapod knowledge export --format markdown --output handbook/",
@@ -111,6 +120,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "decapod links graph --format dot | dot -Tsvg > graph.svg",
     ),
     "tags": ("decapod tags", "decapod knowledge list --tag http"),
+    "stats": ("decapod stats", "decapod stats --json"),
     "eval": ("decapod eval retrieval queries.jsonl",),
     "eval retrieval": (
         "decapod eval retrieval queries.jsonl",
@@ -137,6 +147,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "trust": ("decapod trust", "decapod trust --revoke"),
     "doctor": ("decapod doctor", "decapod doctor --fix"),
     "schema": ("decapod schema knowledge.add",),
-    "mcp": ("decapod mcp", "decapod mcp --toolset all --actor agent:reviewer"),
+    "mcp": ("decapod mcp", "decapod mcp --toolset all --actor agent:reviewer", "decapod mcp --toolset lithos"),
     "completion": ('eval "$(decapod completion bash)"', "decapod completion fish | source"),
 }

@@ -19,7 +19,9 @@ def answered(answer: dict[str, Any], warnings: Sequence[str]) -> CallToolResult:
 
 def refused(error: DecapodError, tools: Collection[str], warnings: Sequence[str] = ()) -> CallToolResult:
     """An expected refusal: `isError`, with the code that every surface gives."""
-    told = {"code": error.code, "message": error.message, "hint": spoken(error.hint, tools)}
+    told: dict[str, Any] = {"code": error.code, "message": error.message, "hint": spoken(error.hint, tools)}
+    if error.details:
+        told["details"] = error.details
     return _result({"error": told}, warnings, is_error=True)
 
 

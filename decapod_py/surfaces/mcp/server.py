@@ -68,7 +68,7 @@ class Desk:
         server: Server[Any] = Server(
             "decapod",
             version=__version__,
-            instructions=INSTRUCTIONS,
+            instructions=toolsets.INSTRUCTIONS.get(",".join(self._names), INSTRUCTIONS),
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,
         )

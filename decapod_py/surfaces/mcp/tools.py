@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from decapod_py.foundation.errors import Misused, Refused
 from decapod_py.operations.catalogue import Operation
 from decapod_py.surfaces.mcp.schema import Schema, compact, input_schema, output_schema
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from decapod_py.workspace import Workspace
+
+M = TypeVar("M", bound="BaseModel")
 
 Arguments = dict[str, Any]
 Answer = dict[str, Any]
@@ -46,14 +50,20 @@ def tool_of(operation: Operation) -> Tool:
     defaults = AGENT_DEFAULTS.get(operation.name, {})
 
     def asked() -> Schema:
+        from decapod_py.operations.requests import PeopleOnly, Unlisted
+
         schema = operation.request_model.model_json_schema()
-        return input_schema(schema, hidden=_people_only(operation), defaults=defaults)
+        hidden = {*_marked(operation, PeopleOnly), *_marked(operation, Unlisted)}
+        return input_schema(schema, hidden=hidden, defaults=defaults)
 
     def answered() -> Schema:
         return output_schema(operation.result_adapter.json_schema())
 
     def run(workspace: Workspace, arguments: Arguments) -> Answer:
-        request = _request(operation, arguments, defaults)
+        from decapod_py.operations.requests import PeopleOnly
+
+        given = {name: value for name, value in arguments.items() if value is not None or name not in defaults}
+        request = read_request(operation.request_model, {**defaults, **given}, _marked(operation, PeopleOnly))
         return _bounded(operation, operation.function(workspace, request))
 
     return Tool(
@@ -68,22 +78,21 @@ def tool_of(operation: Operation) -> Tool:
     )
 
 
-def _people_only(operation: Operation) -> set[str]:
-    from decapod_py.operations.requests import PeopleOnly
-
+def _marked(operation: Operation, mark: type) -> set[str]:
     fields = operation.request_model.model_fields
-    return {name for name, field in fields.items() if any(isinstance(mark, PeopleOnly) for mark in field.metadata)}
+    return {name for name, field in fields.items() if any(isinstance(one, mark) for one in field.metadata)}
 
 
-def _request(operation: Operation, arguments: Arguments, defaults: Arguments) -> Any:
+def read_request(model: type[M], arguments: Arguments, hidden: Collection[str] = ()) -> M:
+    """The request that these arguments make; what is null was not given, and what is not offered is refused."""
     from pydantic import ValidationError
 
-    offered = operation.request_model.model_fields.keys() - _people_only(operation)
+    offered = model.model_fields.keys() - set(hidden)
     if unknown := sorted(arguments.keys() - offered):
         raise Misused("bad-request", f"unknown: {', '.join(unknown)}", hint=f"it takes: {', '.join(sorted(offered))}")
     given = {name: value for name, value in arguments.items() if value is not None}
     try:
-        return operation.request_model.model_validate(defaults | given)
+        return model.model_validate(given)
     except ValidationError as error:
         raise Misused("bad-request", _sentence(error.errors(include_url=False, include_context=False))) from None
 

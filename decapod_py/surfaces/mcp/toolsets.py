@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from decapod_py.foundation.errors import Misused
 from decapod_py.operations.catalogue import Operation, all_operations
+from decapod_py.surfaces.mcp import lithos
 from decapod_py.surfaces.mcp.tools import Tool, tool_of
 
 
@@ -22,7 +23,11 @@ TOOLSETS: dict[str, Callable[[], list[Tool]]] = {
     "links": lambda: _operations(lambda operation: operation.group == "links" or operation.name == "tags"),
     "ledger": lambda: _operations(lambda operation: operation.group == "ledger"),
     "all": lambda: _operations(lambda operation: True),
+    "lithos": lithos.tools,
 }
+
+# What a client is told at the start where a toolset of another system is served alone.
+INSTRUCTIONS = {"lithos": lithos.INSTRUCTIONS}
 
 
 def parse(wanted: str) -> list[str]:

@@ -12,6 +12,7 @@ from decapod_py.surfaces.cli.plain.wording import Lines, Result
 MODULES = {
     "init": "upkeep",
     "status": "upkeep",
+    "stats": "upkeep",
     "rebuild": "upkeep",
     "doctor": "upkeep",
     "uninstall": "upkeep",

@@ -277,14 +277,18 @@ def _logged(result: Result) -> Lines:
 
 def _imported(result: Result) -> Lines:
     verb = "would be added" if result["dry_run"] else "added"
+    formats = ", ".join(f"{count} {name}" for name, count in sorted(result["formats"].items()))
     yield (
-        f"{quantity(result['read'], 'line')} read: {result['added']} {verb}, "
+        f"{result['read']} read{f' ({formats})' if formats else ''}: {result['added']} {verb}, "
         f"{result['unchanged']} unchanged, {len(result['bad'])} bad"
     )
+    if result["left_out"]:
+        yield "left out: " + ", ".join(f"{count} {what}" for what, count in result["left_out"].items())
     for bad in result["bad"]:
-        yield f"line {bad['line']}: {one_line(bad['message'])} [{one_line(bad['code'])}]"
-    if result["bad"] and not result["ok"]:
-        yield "correct these lines and import again"
+        place = one_line(bad["file"]) if bad["line"] is None else f"{one_line(bad['file'])}:{bad['line']}"
+        yield f"{place}: {one_line(bad['message'])} [{one_line(bad['code'])}]"
+    if result["bad"] and not result["added"]:
+        yield "nothing was imported: correct these and import again, or import the rest with --keep-going"
 
 
 def _retrieval_evaluated(result: Result) -> Lines:

@@ -119,6 +119,12 @@ def _status(result: Result) -> Lines:
     yield from status_steps(result)
 
 
+def _stats(result: Result) -> Lines:
+    plain = ("passages", "tags", "agents", "open_tasks", "open_claims")
+    counts = [(name.replace("_", " "), str(result[name])) for name in plain]
+    yield from facts([("entries", counted(result["entries"]) or "0"), *counts])
+
+
 def _diagnosis(result: Result) -> Lines:
     yield from (f"fixed: {one_line(fixed)}" for fixed in result["fixed"])
     yield from problems(result["problems"])
@@ -178,6 +184,7 @@ def _connected(result: Result) -> Lines:
 RENDERERS: dict[str, Callable[[Result], Lines]] = {
     "init": _initialised,
     "status": _status,
+    "stats": _stats,
     "rebuild": _rebuilt,
     "doctor": _diagnosis,
     "uninstall": _uninstalled,

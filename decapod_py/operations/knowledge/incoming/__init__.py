@@ -1,0 +1,1 @@
+"""What an import reads: one module for each form that knowledge comes in."""
