@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from decapod_py import __version__
 from decapod_py.domain.policy import GATE_LEVELS
 from decapod_py.foundation.errors import Misused, Refused
-from decapod_py.foundation.files import write_whole
+from decapod_py.foundation.files import read_bytes, write_whole
 from decapod_py.gates import baseline, registry
 from decapod_py.gates.context import Context
 from decapod_py.operations.catalogue import operation
