@@ -8,7 +8,7 @@ one is told by the lines around it, then by nearness.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -70,17 +70,25 @@ def worst(states: Iterable[str]) -> str | None:
     return min(states, key=STATES.index, default=None)
 
 
-def look(anchor: Anchor, cited: Cited | None, path: str, text: str | FileText) -> Sighting:
+Then = Callable[[], FileText | None]
+
+
+def _unknown() -> None:
+    return None
+
+
+def look(anchor: Anchor, cited: Cited | None, path: str, text: str | FileText, then: Then = _unknown) -> Sighting:
     """How a citation stands in a text, which is that of its file under whatever name it has now.
 
-    Who looks for many citations in one file gives the same FileText each time.
+    Who looks for many citations in one file gives the same FileText each time. `then` is asked for the file as it was
+    when it was cited, where an equal text may be another one.
     """
     file = text if isinstance(text, FileText) else FileText(text)
     if anchor.name is not None and kinds_with_names(path):
-        return _look_for_name(anchor, anchor.name, cited, path, file)
+        return _look_for_name(anchor, anchor.name, cited, path, file, then)
     if anchor.first is None or anchor.last is None:
         return _look_at_all(anchor, cited, path, file)
-    return _look_for_lines(anchor, cited, path, file)
+    return _look_for_lines(anchor, cited, path, file, then)
 
 
 def _look_at_all(anchor: Anchor, cited: Cited | None, path: str, file: FileText) -> Sighting:
@@ -88,11 +96,11 @@ def _look_at_all(anchor: Anchor, cited: Cited | None, path: str, file: FileText)
     return Sighting(state, None, None, file.text)
 
 
-def _look_for_name(anchor: Anchor, name: str, cited: Cited | None, path: str, file: FileText) -> Sighting:
+def _look_for_name(anchor: Anchor, name: str, cited: Cited | None, path: str, file: FileText, then: Then) -> Sighting:
     """A name is where it is: its lines may be others, and that is no drift."""
     table = file.table(path)
     if table is None:
-        found_by_text = _look_for_lines(anchor, cited, path, file)
+        found_by_text = _look_for_lines(anchor, cited, path, file, then)
         return found_by_text._replace(state="ok") if found_by_text.state == "moved" else found_by_text
     found = table.find(name)
     if found is None:
@@ -111,11 +119,11 @@ def _state_of(anchor: Anchor, cited: Cited | None, path: str, now: str) -> str:
     return "changed"
 
 
-def _look_for_lines(anchor: Anchor, cited: Cited | None, path: str, file: FileText) -> Sighting:
+def _look_for_lines(anchor: Anchor, cited: Cited | None, path: str, file: FileText, then: Then) -> Sighting:
     if _is_as_it_was(anchor, cited, file):
         return _sighted("ok", _old_lines(anchor, file), file)
     found = _same_text(anchor, cited, file)
-    if found:
+    if found and not _was_another(anchor, cited, file, found, then):
         state = "ok" if _is_old_place(anchor, cited, file, found) else "moved"
         return _sighted(state, _with_empty_lines(anchor, cited, file, found), file)
     if not cited or not comparable(cited.head):
@@ -183,6 +191,24 @@ def _same_text(anchor: Anchor, cited: Cited | None, file: FileText) -> Region | 
         if digest_of(region.text(file)) == anchor.digest and _is_meant(anchor, cited, file, around, region):
             return region
     return None
+
+
+def _was_another(anchor: Anchor, cited: Cited | None, file: FileText, found: Region, then: Then) -> bool:
+    """Whether an equal text stood elsewhere already, and of all of them it is the cited one that is no more."""
+    around = _around(anchor, cited, file) if cited and comparable(cited.head) else None
+    if cited is None or around is None or around.agree_fully(file, found):
+        return False
+    before = then()
+    if before is None or _copies(anchor, cited, before) <= _copies(anchor, cited, file):
+        return False
+    agreement = around.agreement(file, found)
+    between = region_between(file, around, anchor.lines)
+    return agreement < 1 or (between is not None and around.agreement(file, between) > agreement)
+
+
+def _copies(anchor: Anchor, cited: Cited, file: FileText) -> int:
+    regions = _candidates(anchor, cited, file, _around(anchor, cited, file))
+    return sum(digest_of(region.text(file)) == anchor.digest for region in regions[:_MOST_CONFIRMED])
 
 
 def _is_meant(anchor: Anchor, cited: Cited, file: FileText, around: Surroundings, region: Region) -> bool:

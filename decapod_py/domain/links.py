@@ -222,12 +222,14 @@ class _Table:
 def keys_of(entry: Named) -> set[str]:
     """What an entry is noted under, so that `keys_to_look_under` finds all that a target may mean without the rest.
 
-    That a digest is no part of a name, and that a ULID is nothing else's name, saves a note for each.
+    Whatever looks like a digest is left out, and a ULID, which is nothing else's name: that saves a note for each.
     """
-    names = [*entry.aliases, *([] if is_ulid(entry.id) else [entry.id])]
+    keys = {_key(alias) for alias in entry.aliases}
+    if not is_ulid(entry.id):
+        keys.add(_key(entry.id))
     if entry.path is not None:
-        names.append(_without_digest(entry.path, entry.id))
-    return {_key(name) for name in names}
+        keys.add(_DIGEST.sub("", _key(_without_ending(entry.path))))
+    return keys
 
 
 def keys_to_look_under(target: str) -> set[str]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from decapod_py.views.state import State
 
 RIGHT = ("ok", "moved", "reformatted")  # states of a text that says what was cited
-_RULES = 1  # a higher number makes everybody look again: then other rules say what a citation's state is
+_RULES = 2  # a higher number makes everybody look again: then other rules say what a citation's state is
 _MISSING = "missing"
 _OBSTACLES = {"outside": "leads out of the repository", "unreadable": "cannot be read"}
 
@@ -92,7 +92,7 @@ class Watch:
         self._renames = Renames(root, repository, staged=staged)
         self._began = time.time_ns()
         self._stamps: dict[str, str] = {}
-        self._blobs: dict[str, str | None] = {}
+        self._blobs: dict[str, FileText | None] = {}
         self._objects = Objects(repository.worktree) if repository else None
         self._texts: dict[str, tuple[FileText | None, str | None]] = {}
         self._citations: dict[str, dict[str, Citation]] = {}
@@ -240,9 +240,9 @@ class Watch:
             data = self._tree.read(path).data or b""
             return Sighting("ok" if digest_of_bytes(data) == anchor.digest else "changed", None, None, None)
         citation = self.citation(entry, place)
-        found = look(anchor, citation.cited, path, text)
+        found = look(anchor, citation.cited, path, text, lambda: self._then(anchor))
         if found.state in ("changed", "gone") and (whole := self._cited(citation)) != citation.cited:
-            found = look(anchor, whole, path, text)
+            found = look(anchor, whole, path, text, lambda: self._then(anchor))
         if found.state == "changed" and self._is_a_neighbour(anchor, found, text):
             return Sighting("gone", None, None, None)
         return found
@@ -252,7 +252,8 @@ class Watch:
         anchor, cited = citation.anchor, citation.cited
         if anchor is None or cited is None or digest_of(cited.head) == anchor.digest:
             return cited
-        lines = split_lines(self._blob_text(anchor) or "")
+        then = self._then(anchor)
+        lines = split_lines(then.text) if then else []
         whole = cited._replace(head="\n".join(lines[(anchor.first or 1) - 1 : anchor.last]))
         return whole if digest_of(whole.head) == anchor.digest else cited
 
@@ -262,20 +263,23 @@ class Watch:
 
         if anchor.first is None or anchor.last is None or found.first is None or found.last is None:
             return False
-        then = self._blob_text(anchor)
+        then = self._then(anchor)
         return then is not None and stood_outside(
-            anchor.path, split_lines(then), (anchor.first, anchor.last), text.lines, (found.first, found.last)
+            anchor.path, split_lines(then.text), (anchor.first, anchor.last), text.lines, (found.first, found.last)
         )
 
-    def _blob_text(self, anchor: Anchor) -> str | None:
-        """The text of the whole file when it was cited, if git has it."""
+    def _then(self, anchor: Anchor) -> FileText | None:
+        """The whole file as it was when it was cited, if git has it."""
+        from decapod_py.domain.drift import FileText
+
         if anchor.blob is None or self._objects is None:
             return None
         if anchor.blob not in self._blobs:
             if len(self._blobs) >= 64:
                 self._blobs.clear()
             data = self._objects.read(anchor.blob)
-            self._blobs[anchor.blob] = None if data is None else decoded(data)
+            text = None if data is None or len(data) > LARGEST_TEXT else decoded(data)
+            self._blobs[anchor.blob] = None if text is None else FileText(text)
         return self._blobs[anchor.blob]
 
     def _read(self, path: str) -> tuple[FileText | None, str | None]:

@@ -475,3 +475,37 @@ def test_a_change_is_seen_even_if_size_and_time_of_its_file_are_as_before(code, 
     change(code, "src/client.py", "attempt > 3", "attempt > 5")
     os.utime(code / "src" / "client.py", (old, old))
     assert states(knowledge) == {"a": "changed"}
+
+
+SERVICES = "prod:\n  replicas: 3\n  memory: 512Mi\nstaging:\n  replicas: 3\n  memory: 512Mi\n"
+TWINS = """\
+def one(request):
+    answer = send(request, retries=3)
+    return answer.body
+
+
+def two(request):
+    answer = send(request, retries=3)
+    return answer.body
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "cited", "now", "state"),
+    [
+        (SERVICES, "L2-L3", SERVICES.replace("3", "1", 1), "changed"),
+        (SERVICES, "L2-L3", SERVICES.removeprefix("prod:\n  replicas: 3\n  memory: 512Mi\n"), "gone"),
+        (SERVICES, "L5-L6", SERVICES.removeprefix("prod:\n  replicas: 3\n  memory: 512Mi\n"), "moved"),
+        (SERVICES, "L2-L3", SERVICES + "  cpu: 2\n", "ok"),
+        (SERVICES, "L2-L3", "test:\n  replicas: 1\n" + SERVICES, "moved"),
+        (TWINS, "L2-L3", TWINS.replace("retries=3", "retries=9", 1), "changed"),
+        (TWINS, "L7-L8", TWINS.replace("retries=3", "retries=9", 1), "ok"),
+        (TWINS, "L6-L8", "\n".join(TWINS.split("\n")[5:]), "moved"),
+    ],
+)
+def test_an_equal_text_that_stood_elsewhere_already_is_not_the_cited_one(then, cited, now, state, code, knowledge):
+    (code / "twice.txt").write_text(then)
+    commit(code, "Write it")
+    cite(knowledge, "a", f"file:twice.txt#{cited}")
+    (code / "twice.txt").write_text(now)
+    assert states(knowledge) == {"a": state}
