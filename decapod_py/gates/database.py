@@ -23,9 +23,10 @@ def check(context: Context) -> Iterator[Finding]:
 
 
 def _of_everything(context: Context) -> Iterator[str]:
-    fresh = folded_from_nothing(context.workspace.ledgers, context.workspace.progress)
+    shown = context.state.connection
+    fresh = folded_from_nothing(shown, context.workspace.ledgers, context.workspace.progress)
     try:
-        yield from differences(context.state.connection, fresh)
+        yield from differences(shown, fresh)
     finally:
         fresh.close()
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from decapod_py.domain.entry import Entry
 from decapod_py.gates.context import Context
 from decapod_py.gates.finding import Finding
-from decapod_py.views.change import Change, entries_citing
+from decapod_py.views.change import Change, entries_citing, is_touched
 from decapod_py.views.watch import Checked, Watch
 
 _SAID = {
@@ -39,14 +39,28 @@ def _wrong_by(change: Change, context: Context) -> list[Checked]:
     cited = {*change.entry_ids, *entries_citing(context.state, change.paths)}
     wrong = _wrong(context.watch, context.active(sorted(cited)))
     # What was moved before is cited under its old name: it counts where the change touches the new one.
-    absent = {path for path in context.state.cited_paths() if path not in change.paths and not context.tree.stamp(path)}
+    absent = {
+        path
+        for path in context.state.cited_paths()
+        if not is_touched(path, change.paths) and not context.tree.stamp(path)
+    }
     moved = context.active(named for named in entries_citing(context.state, absent) if named not in cited)
-    wrong_now = [one for one in _wrong(context.watch, moved) if one.now is None or one.now.path in change.paths]
+    wrong_now = [
+        one for one in _wrong(context.watch, moved) if one.now is None or is_touched(one.now.path, change.paths)
+    ]
     if not wrong_now:
         return wrong
     past = context.workspace.past_watch(context.state, change.base)
     wrong_then = {(one.entry_id, one.place) for one in _wrong(past, moved)}
     return wrong + [one for one in wrong_now if (one.entry_id, one.place) not in wrong_then]
+
+
+def settling(one: Checked) -> str:
+    """The step that settles a citation that is not as it was."""
+    if one.state == "changed":
+        return f"does it still hold? decapod knowledge reaffirm {one.entry_id} --reason WHY; else edit or deprecate it"
+    cite = f"decapod knowledge edit {one.entry_id} --provenance WHERE_IT_IS_NOW"
+    return f"does it still hold? {cite}; else decapod knowledge deprecate {one.entry_id}"
 
 
 def _paths(one: Checked) -> list[str]:
@@ -59,7 +73,7 @@ def _finding(context: Context, one: Checked) -> Finding:
     return context.finding(
         one.state,
         f"{one.provenance}, which entry {one.entry_id} cites, {_SAID[one.state]}{why}",
-        f"does it still hold? decapod knowledge reaffirm {one.entry_id} --reason WHY; else edit or deprecate it",
+        settling(one),
         entry=one.entry_id,
         file=_paths(one)[-1] if one.provenance.startswith("file:") else None,
         line=one.now.first if one.now else None,

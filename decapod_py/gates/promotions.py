@@ -22,7 +22,7 @@ from decapod_py.gates.finding import Finding
 from decapod_py.views import firewall
 from decapod_py.views.anchoring import Resolver
 from decapod_py.views.approvals import Approvals, Bringer
-from decapod_py.views.change import Change
+from decapod_py.views.change import Change, is_touched
 
 Told = Iterator[tuple[str, str, str]]  # code, message, fix
 
@@ -49,7 +49,7 @@ def _is_concerned(change: Change, rule: Entry, promotion: Promotion | None) -> b
     if f"e:{rule.id}" in change.subjects or f"p:{rule.provenance.removeprefix('event:')}" in change.subjects:
         return True
     evidence = promotion.evidence_refs if promotion else ()
-    return any(reference.removeprefix("file:").partition("#")[0] in change.paths for reference in evidence)
+    return any(is_touched(reference.removeprefix("file:").partition("#")[0], change.paths) for reference in evidence)
 
 
 def _of_a_rule(context: Context, rule: Entry) -> Told:

@@ -58,7 +58,7 @@ def _check(workspace: Workspace) -> Rebuilt:
 
 def _compared(workspace: Workspace) -> Rebuilt:
     found = workspace.state()
-    fresh = projection.folded_from_nothing(workspace.ledgers, workspace.progress)
+    fresh = projection.folded_from_nothing(found.connection, workspace.ledgers, workspace.progress)
     truth = State(fresh, workspace.ledgers)
     unlike = pages.survey(workspace.pages(fresh))
     problems = [*ledger_problems(truth), *database_problems(found.connection, fresh), *markdown_problems(unlike)]

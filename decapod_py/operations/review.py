@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from decapod_py.domain.fold import fold_entry
+from decapod_py.gates.drift import settling
 from decapod_py.operations.catalogue import operation
 from decapod_py.views.change import Change, change_since, entries_citing, merge_base
 from decapod_py.workspace import CONFIG, FOLDER
@@ -106,9 +107,10 @@ def _untrue(workspace: Workspace, state: State, change: Change) -> list[Reviewed
     for one in watch.check(entries):
         if one.state in WRONG:
             entry = by_id[one.entry_id]
-            step = f"decapod knowledge reaffirm {entry.id} --reason WHY, or edit or deprecate it"
             diff = watch.difference(entry, one) if one.state == "changed" else None
-            found.append(_item("untrue", entry.id, entry.title, step, f"{one.provenance} is {one.state}", diff))
+            found.append(
+                _item("untrue", entry.id, entry.title, settling(one), f"{one.provenance} is {one.state}", diff)
+            )
     return found
 
 

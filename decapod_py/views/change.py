@@ -182,13 +182,18 @@ def _identities(lines: list[segments.Line]) -> list[str | None]:
     return [line.event["hash"] if line.event else None for line in lines]
 
 
+def is_touched(path: str, paths: set[str]) -> bool:
+    """Whether a path is one of these, or below one: of a submodule git names no more than its folder."""
+    return path in paths or any(path[:at] in paths for at, letter in enumerate(path) if letter == "/")
+
+
 def entries_citing(state: State, paths: set[str]) -> list[str]:
-    """The entries in use that cite one of these files."""
+    """The entries in use that cite one of these files, or one below them."""
     found: set[str] = set()
     for path in sorted(paths):
         rows = state.connection.execute(
             "SELECT e.id FROM cited_files c JOIN entries e ON e.number = c.number"
-            " WHERE c.path = ? AND e.status = 'active'",
+            " WHERE (c.path = ?1 OR c.path > ?1 || '/' AND c.path < ?1 || '0') AND e.status = 'active'",
             (path,),
         )
         found |= {row[0] for row in rows}

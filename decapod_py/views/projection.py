@@ -92,11 +92,17 @@ class Difference(NamedTuple):
 
 def difference(connection: Connection, ledgers: str) -> Difference:
     found = segments.scan(ledgers)
-    known = {row[0]: Segment(*row) for row in connection.execute("SELECT path, size, mtime_ns, inode FROM segments")}
+    known = {segment.path: segment for segment in _known_segments(connection)}
     if found == known:
         return Difference([], [])
     changed = [segment for path, segment in sorted(found.items()) if known.get(path) != segment]
     return Difference(changed, sorted(known.keys() - found.keys()))
+
+
+def _known_segments(connection: Connection) -> list[Segment]:
+    return [
+        Segment(*row) for row in connection.execute("SELECT path, size, mtime_ns, inode FROM segments ORDER BY path")
+    ]
 
 
 def catch_up(
@@ -114,7 +120,7 @@ def catch_up(
         connection.execute(f"PRAGMA cache_size = -{_BULK_CACHE}")
     for path in ahead.removed:
         touched |= _forget_segment(connection, path)
-    readings = workers.mapped(lambda segment: _read(ledgers, segment.path, not many), ahead.changed, many=many)
+    readings = workers.mapped(lambda segment: _read(ledgers, segment, not many), ahead.changed, many=many)
     for number, (segment, reading) in enumerate(zip(ahead.changed, readings, strict=True), 1):
         touched |= _forget_segment(connection, segment.path)
         connection.executemany("INSERT OR REPLACE INTO segment_problems VALUES (?, ?, ?, ?, ?)", reading.problems)
@@ -127,16 +133,21 @@ def catch_up(
     refold(connection, ledgers, touched, remembered, progress, knowledge if many else None)
 
 
-def folded_from_nothing(ledgers: str, progress: Progress) -> Connection:
-    """A database in memory that holds what the ledgers say, and nothing that anybody remembered."""
+def folded_from_nothing(seen: Connection, ledgers: str, progress: Progress) -> Connection:
+    """A database in memory that holds what the ledgers say, and nothing that anybody remembered.
+
+    As far as another one has read them: others may write meanwhile, and segments only grow.
+    """
     fresh = database.open_in_memory(search.UNINDEXED_DDL)
-    catch_up(fresh, ledgers, difference(fresh, ledgers), progress)
+    catch_up(fresh, ledgers, Difference(_known_segments(seen), []), progress)
     return fresh
 
 
-def _read(ledgers: str, path: str, remember: bool) -> Reading:
-    reading = Reading([], [], [])
+def _read(ledgers: str, segment: Segment, remember: bool) -> Reading:
+    reading, path = Reading([], [], []), segment.path
     for line in segments.read(ledgers, path):
+        if line.offset >= segment.size:
+            break  # was written since we looked: the next look has it
         if line.event:
             reading.arrivals.append(arrival(line.event, path, line.offset, line.length))
             if remember:

@@ -114,6 +114,16 @@ def looks(decapod: Decapod, place: Path, number: int) -> int:
     return looked
 
 
+def validates(decapod: Decapod, place: Path, number: int) -> int:
+    """The gate that folds everything again, while others write."""
+    asked = 0
+    while not (place / "finished").exists() or not asked:
+        found = decapod.validate(gates=["database"])
+        assert found["ok"], found
+        asked += 1
+    return asked
+
+
 def packs(decapod: Decapod, place: Path, number: int) -> int:
     """Commits, and joins what was committed, over and over."""
     joined = 0
@@ -154,7 +164,10 @@ def first_read(decapod: Decapod, place: Path, number: int) -> Any:
     return decapod.status()["digest"]
 
 
-JOBS = {job.__name__: job for job in (adds, edit, mixed, supersedes, reads, looks, packs, reaffirms, mends, first_read)}
+JOBS = {
+    job.__name__: job
+    for job in (adds, edit, mixed, supersedes, reads, looks, validates, packs, reaffirms, mends, first_read)
+}
 
 
 class WithoutSharedMemory(sqlite3.Connection):

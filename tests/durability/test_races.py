@@ -100,6 +100,15 @@ def test_who_reads_while_others_write_never_fails_and_never_sees_half_a_change(t
     tree.check()
 
 
+def test_what_is_written_while_a_gate_folds_everything_is_no_finding(tree: Tree) -> None:
+    tree.add("first", "A zebra.", "--merge-key", "zebra")
+
+    _, *asked = race(tree, "supersedes", "validates", "validates")
+
+    assert min(asked) > 0
+    tree.check()
+
+
 def test_who_reads_segments_while_they_are_packed_never_fails(tree: Tree) -> None:
     tree.add("plain")
 

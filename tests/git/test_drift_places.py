@@ -111,6 +111,20 @@ def test_files_in_a_submodule_are_watched(with_module):
     assert states(with_module) == {"lines": ("gone", None)}
 
 
+def test_a_change_inside_a_submodule_is_one_of_the_branch_that_takes_it_in(with_module):
+    base = with_module.git("rev-parse", "HEAD").strip()
+    lib = with_module.top / "vendor/inner/lib.py"
+    lib.write_text(CODE.replace("rinse", "soak"))
+    git(lib.parent, "commit", "-qam", "Soak")
+    with_module.commit("Take it in")
+    assert [one["state"] for one in with_module.knowledge.drift(since=base)["citations"]] == ["changed"]
+    found = with_module.decapod.validate(base=base)["findings"]
+    assert [(one["gate"], one["code"], one["entry"]) for one in found] == [("drift", "changed", "lines")]
+    assert [item["id"] for item in with_module.decapod.review(base=base)["items"] if item["kind"] == "untrue"] == [
+        "lines"
+    ]
+
+
 def test_nothing_is_said_about_a_submodule_that_is_not_checked_out(with_module, trees):
     clone = trees.clone(with_module, "clone")
     (one,) = clone.knowledge.drift()["citations"]

@@ -71,10 +71,10 @@ def selected(
     if not entries:
         entries = list(state.entries(f"status = 'active' AND ({_WATCHED})"))
     if since is not None:
-        from decapod_py.views.change import touched_since
+        from decapod_py.views.change import is_touched, touched_since
 
         touched = touched_since(workspace.root, workspace.repository, since)
-        entries = [entry for entry in entries if not touched.isdisjoint(_cited_paths(entry))]
+        entries = [entry for entry in entries if any(is_touched(cited, touched) for cited in _cited_paths(entry))]
     if path is not None:
         from decapod_py.domain.globs import matches_glob
 

@@ -190,7 +190,8 @@ def _drifted(result: Result) -> Lines:
         yield f"anchored anew: {joined(result['fixed'])}"
     yield drift_summary(result)
     if not result["ok"]:
-        yield "next: decapod knowledge reaffirm ID --reason WHY where it still holds; else edit or deprecate the entry"
+        yield "next: where a changed text still holds, decapod knowledge reaffirm ID --reason WHY;"
+        yield "      where one is gone, decapod knowledge edit ID --provenance WHERE_IT_IS_NOW; else deprecate it"
 
 
 def drift_summary(result: Result) -> str:
