@@ -43,6 +43,12 @@ def note(connection: Connection, entries: Iterable[tuple[int, Noted]]) -> None:
     connection.executemany("INSERT INTO link_mentions VALUES (?, ?)", sorted(mentions))
 
 
+def entries_mentioning(connection: Connection, keys: Iterable[str]) -> set[str]:
+    """The ids of the entries that are noted to mention any of these."""
+    query = "SELECT e.id FROM link_mentions m JOIN entries e ON e.number = m.number WHERE m.name = ?"
+    return {row[0] for key in keys for row in connection.execute(query, (key,))}
+
+
 def forget(connection: Connection, number: int) -> None:
     connection.execute("DELETE FROM link_names WHERE number = ?", (number,))
     connection.execute("DELETE FROM link_mentions WHERE number = ?", (number,))

@@ -57,6 +57,19 @@ def test_a_branch_answers_for_the_links_it_brings_only(tree):
     assert len(tree.found(gates=["links"])) == 2
 
 
+def test_a_branch_answers_for_the_links_of_others_to_what_it_took_away(tree):
+    tree.add("target")
+    tree.add("twin/other")
+    tree.add("reader", text="[[target]], [[other]] and [[nowhere]]")
+    tree.commit()
+    tree.branch()
+    tree.knowledge.delete(id="target")
+    tree.add("twin2/other")
+    tree.commit()
+    found = tree.validate(gates=["links"], base="main")["findings"]
+    assert [(one["entry"], one["code"]) for one in found] == [("reader", "broken-link"), ("reader", "ambiguous-link")]
+
+
 def test_what_is_staged_is_judged_by_what_is_staged(tree):
     tree.commit()
     tree.add("source", text="[[target]]")
