@@ -217,8 +217,12 @@ class Workspace:
 
         state = self.inspected()
         assert self.repository
-        scratch = self.local if self._writable else None
-        return staged_state(state, self.root, self.repository, index, scratch, self.progress)
+        return staged_state(state, self.root, self.repository, index, self.scratch, self.progress)
+
+    @property
+    def scratch(self) -> str | None:
+        """Where temp files may be made that git does not see; nothing where this cannot be written."""
+        return self.local if self._writable and os.path.isdir(self.local) else None
 
     def file_at(self, commit: str, path: str) -> bytes | None:
         """What a file said in a commit; nothing where that has none."""

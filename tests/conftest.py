@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import PROJECT, StandingClock, make_repository
+from support import PROJECT, StandingClock, made_once
 
 from decapod_py.client import Decapod
 
@@ -33,11 +34,18 @@ def clock() -> StandingClock:
     return StandingClock()
 
 
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One repository, made once: starting git and the command five times a test would be most of the run."""
+    with made_once(tmp_path_factory) as top:
+        return top
+
+
 @pytest.fixture
-def repository(tmp_path: Path) -> Path:
+def repository(tmp_path: Path, prepared: Path) -> Path:
     """A git repository with one source file, initialised for Decapod and committed."""
     top = tmp_path / "repository"
-    make_repository(top)
+    shutil.copytree(prepared, top, symlinks=True)
     return top
 
 

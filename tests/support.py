@@ -62,7 +62,7 @@ class StandingClock:
 
 def make_repository(top: Path) -> None:
     top.mkdir(parents=True)
-    git(top, "init", "-q")
+    git(top, "init", "-q", "-b", "main")
     (top / "src").mkdir()
     (top / "src" / "a.py").write_text("".join(f"line {number}\n" for number in range(1, 21)))
     decapod(top, "init")

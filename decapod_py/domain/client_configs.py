@@ -66,7 +66,7 @@ def connected(client: Client, text: str) -> str:
 
 
 def disconnected(client: Client, text: str) -> str:
-    """The client's file without our part; empty where nothing else is in it."""
+    """The client's file without our part; empty where it is the file that we made."""
     if not text.strip("\ufeff \t\r\n"):
         return text
     return _disconnected_toml(client, text) if client.is_toml else _disconnected_json(client, text)
@@ -75,11 +75,10 @@ def disconnected(client: Client, text: str) -> str:
 def _connected_json(client: Client, text: str) -> str:
     servers = _servers(client, text)
     if servers is None:
-        changed = json_text.with_member(text, _read(client, text), client.table, {NAME: client.server})
-        return _proved(client, text, changed)
+        return _proved(client, text, _with(text, _read(client, text), client.table, {NAME: client.server}))
     assert servers.members is not None
     if NAME not in servers.members:
-        return _proved(client, text, json_text.with_member(text, servers, NAME, client.server))
+        return _proved(client, text, _with(text, servers, NAME, client.server))
     existing = servers.members[NAME].node
     _refuse_other(client, existing.value)
     changed = text
@@ -95,10 +94,20 @@ def _disconnected_json(client: Client, text: str) -> str:
     if servers is None or servers.members is None or NAME not in servers.members:
         return text
     _refuse_other(client, servers.members[NAME].node.value)
-    if len(servers.members) > 1:
-        return _proved(client, text, json_text.without_member(text, servers, NAME))
-    changed = json_text.without_member(text, _read(client, text), client.table)
-    return "" if changed.strip("\ufeff \t\r\n") == "{}" else _proved(client, text, changed)
+    if text == alone(client):
+        return ""
+    # What else was empty before, or may have been, is somebody's own: it goes only where putting it back gives this.
+    without_table = json_text.without_member(text, _read(client, text), client.table)
+    if len(servers.members) == 1 and _connected_json(client, without_table) == text:
+        return _proved(client, text, without_table)
+    return _proved(client, text, json_text.without_member(text, servers, NAME))
+
+
+def _with(text: str, target: json_text.Node, name: str, value: Any) -> str:
+    """With one more member. An object that was empty is filled on one line, by which it is known again."""
+    if target.members or text[target.start + 1 : target.end - 1].strip():
+        return json_text.with_member(text, target, name, value)
+    return f"{text[: target.start]}{{ {json.dumps(name)}: {json.dumps(value)} }}{text[target.end :]}"
 
 
 def _servers(client: Client, text: str) -> json_text.Node | None:

@@ -15,6 +15,8 @@ from decapod_py.domain.patterns import matches
 from decapod_py.domain.secret_forms import SHORTEST, is_placeholder, known_forms
 from decapod_py.domain.text import visible
 
+_RANDOM = "high entropy"
+
 
 class Secret(NamedTuple):
     """What was found and where, counted from 1; `shown` is never the secret itself."""
@@ -40,7 +42,15 @@ def has_secrets(texts: Sequence[str]) -> bool:
 
 def find_secrets(text: str, allowed: Sequence[str] = ()) -> list[Secret]:
     """The secrets in a text, in its order; `allowed` are patterns of values that are known to be none."""
-    spans = list(_spans(text))
+    return _secrets(text, list(_spans(text)), allowed)
+
+
+def find_secret_forms(text: str, allowed: Sequence[str] = ()) -> list[Secret]:
+    """Those that are known by more than being random: a name or an id may well be that."""
+    return _secrets(text, [span for span in _spans(text) if span.kind != _RANDOM], allowed)
+
+
+def _secrets(text: str, spans: list[_Span], allowed: Sequence[str]) -> list[Secret]:
     if not spans:
         return []
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
@@ -62,7 +72,7 @@ def _spans(text: str) -> Iterator[_Span]:
     for start, end in random_tokens(text, long_words):
         # A certificate or a public key is as random as a private one.
         if not _is_inside(blocks, start):
-            yield _Span(start, end, "high entropy")
+            yield _Span(start, end, _RANDOM)
 
 
 def _each_once(spans: list[_Span]) -> Iterator[_Span]:

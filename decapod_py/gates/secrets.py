@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from decapod_py.domain.event import Event
-from decapod_py.domain.secrets import find_secrets
+from decapod_py.domain.secrets import find_secret_forms, find_secrets
 from decapod_py.gates.context import Context
 from decapod_py.gates.finding import Finding
 
-_WRITTEN = ("provenance", "tags", "evidence_refs", "merge_key", "claim_id", "scope")  # besides the text
+# What somebody wrote besides the text.
+_WRITTEN = ("provenance", "tags", "aliases", "evidence_refs", "merge_key", "claim_id", "scope", "source", "reason")
+_NAMES = ("entry_id", "path")  # which may be random
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -24,7 +26,8 @@ def check(context: Context) -> Iterator[Finding]:
         if event["event_id"] in redacted or "allowed_secret" in (event.get("text") or {}):
             continue
         named = event.get("entry_id")
-        for secret in find_secrets("\n".join(_texts(event)), allowed):
+        names = "\n".join(text for name in _NAMES for text in _strings(event.get(name)))
+        for secret in [*find_secrets("\n".join(_texts(event)), allowed), *find_secret_forms(names, allowed)]:
             yield context.finding_at(
                 segment,
                 offset,

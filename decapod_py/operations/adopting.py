@@ -17,7 +17,7 @@ from decapod_py.storage import git
 from decapod_py.storage.trees import WorkingTree
 
 if TYPE_CHECKING:
-    from decapod_py.views.scan_report import Reference
+    from decapod_py.views.scan_report import Finding, Reference
     from decapod_py.workspace import Workspace
     from decapod_py.writer import Writer
 
@@ -32,14 +32,20 @@ class Paragraph(NamedTuple):
     named: tuple[str, ...]
 
 
-def adopt(workspace: Workspace, repository: git.Repository, good: list[Reference]) -> list[str]:
-    """Records each paragraph once; what was adopted before, and what holds a secret, is left out."""
+def adopt(workspace: Workspace, repository: git.Repository, good: list[Reference], broken: list[Finding]) -> list[str]:
+    """Records each paragraph once, unless it also names what is gone.
+
+    What was adopted before, and what holds a secret, is left out.
+    """
     prefix = git.prefix_of(repository, workspace.root)
+    wrong = {(one.document.removeprefix(prefix), one.mention.line) for one in broken}
     resolver = resolver_of(workspace)
     actor = workspace.actor()
     adopted = []
     with workspace.writing() as writer:
         for paragraph in _paragraphs(workspace.root, prefix, good):
+            if any((paragraph.document, line) in wrong for line in range(paragraph.first, paragraph.last + 1)):
+                continue
             try:
                 authored = without_secrets(workspace, anchored(workspace, _authored(paragraph), resolver), None)
             except DecapodError:

@@ -35,6 +35,7 @@ def install(workspace: Workspace, request: HookNames) -> HooksInstalled:
     _refuse_managed(repository, directory, hooks)
     for hook in hooks:
         _refuse_obstacle(directory, hook)
+    _warn_of_managers_at_rest(workspace, repository, hooks)
     done = []
     for hook in hooks:
         before = hook_files.state(directory, hook)
@@ -143,6 +144,17 @@ def _refuse_managed(repository: git.Repository, directory: str, hooks: list[str]
         )
 
 
+def _warn_of_managers_at_rest(workspace: Workspace, repository: git.Repository, hooks: list[str]) -> None:
+    from decapod_py.storage.hook_managers import managers_at_rest
+
+    for manager in managers_at_rest(repository, hooks):
+        steps = "; ".join(f"to {place} add: {line}" for place, line in manager.steps.items())
+        workspace.warnings.append(
+            f"this repository is set up for {manager.name}, which has none of these hooks in hand here;"
+            f" to have it run them for everybody: {steps}"
+        )
+
+
 def _refuse_obstacle(directory: str, hook: str) -> None:
     path = os.path.join(directory, hook)
     found = hook_files.state(directory, hook)
@@ -163,14 +175,17 @@ def _refuse_obstacle(directory: str, hook: str) -> None:
 def run(workspace: Workspace, request: RunHook) -> HookRun:
     """Do what one git hook does. Git runs this; so may you, or another manager of hooks.
 
-    pre-commit and pre-push run the gates, on what is staged and on what would be pushed; post-merge and post-checkout
-    catch up. Only findings stop git: trouble of our own, or more than 10 seconds (DECAPOD_HOOK_TIMEOUT), is one line.
+    pre-commit runs the gates on what is staged, pre-push on every commit that --pushed names, as git has it; post-merge
+    and post-checkout catch up. Only findings stop git: trouble of our own, or more than 10 seconds
+    (DECAPOD_HOOK_TIMEOUT), is one line.
     """
     repository = git.find_repository(workspace.directory)
     if repository is None or not _is_initialised(repository):
         return _proceeding(request.hook)
     try:
         with _time_limit():
+            if request.hook == "pre-push":
+                return _check_push(workspace, request.pushed)
             return _ACTIONS[request.hook](workspace, request.hook)
     except _TimeIsUp as problem:
         return _proceeding(request.hook, f"took longer than {problem} s and was stopped")
@@ -227,12 +242,10 @@ def _check_staged(workspace: Workspace, hook: str) -> HookRun:
     return _verdict(hook, validate_staged(workspace), "git commit --no-verify commits all the same")
 
 
-def _check_push(workspace: Workspace, hook: str) -> HookRun:
-    try:
-        from decapod_py.operations.validate import validate_push
-    except ImportError:
-        return _proceeding(hook)
-    return _verdict(hook, validate_push(workspace), "git push --no-verify pushes all the same")
+def _check_push(workspace: Workspace, told: str | None) -> HookRun:
+    from decapod_py.operations.pushed import validate_push
+
+    return _verdict("pre-push", validate_push(workspace, told), "git push --no-verify pushes all the same")
 
 
 def _verdict(hook: str, found: dict[str, Any], way_out: str) -> HookRun:
@@ -252,7 +265,6 @@ def _catch_up(workspace: Workspace, hook: str) -> HookRun:
 
 _ACTIONS: dict[str, Callable[[Workspace, str], HookRun]] = {
     "pre-commit": _check_staged,
-    "pre-push": _check_push,
     "post-merge": _catch_up,
     "post-checkout": _catch_up,
 }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from decapod_py.domain.text import check_reason
 from decapod_py.foundation.clock import parse_time
 from decapod_py.foundation.errors import Refused
 from decapod_py.operations.catalogue import operation
+from decapod_py.operations.knowledge.discretion import recorded_reason
 from decapod_py.operations.knowledge.entries import find_entry
 from decapod_py.workspace import FOLDER
 
@@ -109,7 +109,7 @@ def redact(workspace: Workspace, request: Redact) -> Redacted:
     from decapod_py.operations import redacting
 
     actor = workspace.actor(request.actor)
-    reason = check_reason(request.reason)
+    reason = recorded_reason(workspace, request.reason)
     assert reason
     if request.dry_run:
         return redacting.preview(workspace, request.target)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from decapod_py.domain.entry import ROOT_SCOPE
 from decapod_py.domain.fold import EVENTS, RENEWALS, texts
 from decapod_py.domain.naming import slug
 from decapod_py.domain.text import has_surrogates
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 _MOST_HASHES = 20
 _NOT_SAID = ("salt", "_")  # in a text, and nobody's words
+_HASHED = ("tags", "aliases", "merge_key", "claim_id", "scope", "source")  # words that a hash covers
+_UNTOLD: tuple[object, ...] = (None, "", [], ROOT_SCOPE)
+_FREE = ("url:", "cmd:")  # provenances that may hold any words
 
 
 class Target(NamedTuple):
@@ -207,7 +211,18 @@ def _left(workspace: Workspace, target: Target, scrubbed: Scrubbed) -> list[Left
     left |= {place: why for place, why in _same_words(workspace, target) if place.partition(":")[0] not in left}
     named = [f"{FOLDER}/knowledge/{path}" for path in target.paths.values() if _is_named_after(path, target)]
     left |= {place: "its name is made of the title, and stays in the ledger" for place in named if place not in left}
+    words = _hashed_words(target)
+    if words:
+        ledger = f"{FOLDER}/ledgers/{target.events[0]['ledger']}"
+        left[ledger] = f"the hash of an event covers its {', '.join(words)}: what these say stays, also in the Markdown"
     return [{"path": path, "why": why} for path, why in left.items()]
+
+
+def _hashed_words(target: Target) -> list[str]:
+    """The fields, besides the text, in which somebody wrote words of their own."""
+    cited = any(given.startswith(_FREE) for event in target.events for given in texts(event, "provenance"))
+    told = [name for name in _HASHED if any(event.get(name) not in _UNTOLD for event in target.events)]
+    return (["provenance"] if cited else []) + told
 
 
 def _same_words(workspace: Workspace, target: Target) -> Iterator[tuple[str, str]]:
@@ -246,6 +261,11 @@ def _steps(target: Target, history: GitHistory) -> list[str]:
     steps = ["if it is a secret, make it void where it is used before anything else: whoever read it still knows it"]
     if any(event.get("anchors") for event in target.events):
         steps[0] += "; the digest of what was cited stays, and a short secret can be guessed from it"
+    if _hashed_words(target):
+        steps.append(
+            "if the leaked words are in a provenance, tag, key, scope, source or id too: those stay. Only taking the"
+            " whole line out of the ledger, here and in every commit, removes them; ledger verify then reports a gap"
+        )
     if history["note"] == "there is no git here":
         return steps
     steps.append("git add -A .decapod && git commit -m 'Redact a leaked text'")

@@ -96,6 +96,11 @@ class RunHook(Request):
         Cli(positional=True, metavar="HOOK"),
         Field(description="pre-commit, post-merge, post-checkout or pre-push"),
     ]
+    pushed: Annotated[
+        str | None,
+        Cli(metavar="TEXT", reads_file=True),
+        Field(description="Of pre-push: the lines that git tells its hook on standard input (default: HEAD)"),
+    ] = None
 
 
 class Connect(Request):
@@ -138,7 +143,7 @@ class AddEntry(Request):
     sources: Annotated[
         list[str],
         Cli(option="--from", metavar="PATH[:LINES]"),
-        Field(description="Short for file: provenance, as path:3-9"),
+        Field(description="Short for file: provenance, as path:3-9; stands first"),
     ] = []
     id: Annotated[str | None, Field(description="Default: a new ULID")] = None
     merge_key: Annotated[str | None, Field(description="One active entry a key and scope")] = None

@@ -20,7 +20,8 @@ def scan(workspace: Workspace, request: Scan) -> Scanned:
     """Find what README, AGENTS.md, docs and ADRs name that is gone: paths, lines, symbols, commands.
 
     Only what this git history once had is reported, with the commit that took it away. No decapod init is needed,
-    but for --adopt: it records paragraphs that name files which are there, anchored, so that they are watched.
+    but for --adopt: it records paragraphs that name files which are there and nothing that is gone, anchored, so that
+    they are watched.
     """
     repository = git.find_repository(workspace.directory)
     if repository is None:
@@ -48,7 +49,7 @@ def _scan(workspace: Workspace, repository: git.Repository, request: Scan) -> Sc
     if request.adopt:
         from decapod_py.operations.adopting import adopt
 
-        adopted = adopt(workspace, repository, found.good)
+        adopted = adopt(workspace, repository, found.good, found.findings)
     return {
         "root": repository.worktree,
         "base": base,

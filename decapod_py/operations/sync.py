@@ -109,7 +109,7 @@ def _additions(workspace: Workspace, writer: Writer, plan: Plan, keys: set[tuple
 def _added(workspace: Workspace, writer: Writer, addition: Addition, keys: set[tuple[str, str]]) -> tuple[str, Draft]:
     authored = addition.authored
     _hold_key(writer, authored, "", keys)
-    authored = without_secrets(workspace, anchored(workspace, authored), None)
+    authored = without_secrets(workspace, anchored(workspace, authored), None, [addition.entry_id, addition.path])
     entry_id = addition.entry_id or writer.new_entry_id()
     fields = version_fields(entry_id, addition.path, authored, {})
     fields["status"] = "active"

@@ -9,13 +9,13 @@ from decapod_py.domain import tasks as rules
 from decapod_py.domain.agents import agent_of
 from decapod_py.domain.event import text_of
 from decapod_py.domain.tasks import MINUTE, TASKS, Claim, Standing
-from decapod_py.domain.text import check_reason, check_tags, check_title
+from decapod_py.domain.text import check_tags, check_title
 from decapod_py.domain.words import tag_key
 from decapod_py.foundation.clock import format_time, parse_time
 from decapod_py.foundation.errors import Call, Refused
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.coordination import Found, acting_agent, as_known, board_of, find_task, tell
-from decapod_py.operations.knowledge.discretion import refuse_secrets
+from decapod_py.operations.knowledge.discretion import recorded_reason, refuse_secrets
 from decapod_py.operations.knowledge.entries import find_living_entry
 from decapod_py.storage.claims import Closed, Held, Taken
 from decapod_py.views import tasks as views
@@ -207,8 +207,7 @@ def _closed(standing: Standing) -> Refused:
 def _decide(workspace: Workspace, request: DecideTask, kind: str) -> TaskDecided:
     actor = workspace.actor(request.actor)
     agent = acting_agent(workspace, request.agent)
-    reason = check_reason(request.reason)
-    refuse_secrets(workspace, [reason or ""])
+    reason = recorded_reason(workspace, request.reason)
     wanted = rules.STATUSES[kind]
     event = None
     with workspace.writing() as writer:

@@ -190,16 +190,11 @@ def _explained(gate: str) -> Validated:
 
 def validate_staged(workspace: Workspace) -> dict[str, Any]:
     """The gates on what the next commit has, for a hook."""
-    return _for_a_hook(workspace, base=None, staged=True)
+    return for_a_hook(workspace, base=None, staged=True)
 
 
-def validate_push(workspace: Workspace) -> dict[str, Any]:
-    """The gates on what the default branch does not have yet, for a hook."""
-    tip = git.default_branch(workspace.repository)
-    return _for_a_hook(workspace, base=tip, staged=False)
-
-
-def _for_a_hook(workspace: Workspace, base: str | None, staged: bool) -> dict[str, Any]:
+def for_a_hook(workspace: Workspace, base: str | None, staged: bool) -> dict[str, Any]:
+    """What the gates say in few lines."""
     from types import SimpleNamespace
 
     request = SimpleNamespace(

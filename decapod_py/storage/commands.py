@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from decapod_py.foundation.errors import Refused
+from decapod_py.foundation.files import read_bytes
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -21,6 +22,8 @@ _LOOK = 0.05  # seconds between two looks whether the command has ended while so
 _GRACE = 2.0  # seconds between asking a command to end and ending it
 _CHUNK = 1 << 16
 _KEPT = 1 << 16  # bytes of the end of the output
+_MARK = "DECAPOD_COMMAND"  # by which all processes of one command are known
+_ROUNDS = 10  # in which something that starts others all the time is ended
 _LARGEST_PIPE = 1 << 20  # what a command can have written and left unread when it ended
 
 
@@ -38,18 +41,22 @@ class Ran(NamedTuple):
 def run(command: str, directory: str, milliseconds: int, *, echo: int | None, **environment: str) -> Ran:
     """Runs a shell command to its end, or to the end of its time; `echo` is a descriptor that shows its output.
 
-    Whatever it started and left running in its process group ends with it.
+    Whatever it started and left running in its process group ends with it; when its time is up, so does what left the
+    group, where /proc tells which that is.
     """
     started = time.monotonic()
     output = _Output(echo)
+    mark = os.urandom(16).hex()
     with _ending_with_us():
-        process = _started(command, directory, environment)
+        process = _started(command, directory, {**environment, _MARK: mark})
         finished = False
         try:
             finished = _follow(process, output, started + milliseconds / 1000)
             elapsed = time.monotonic() - started
         finally:
             _end(process, output, politely=not finished)
+            if not finished:
+                _end_strays(mark)
     return Ran(
         exit_code=_exit_code(process.returncode) if finished else None,
         timed_out=not finished,
@@ -116,6 +123,30 @@ def _signal(process: Popen[bytes], number: int) -> None:
         os.killpg(process.pid, number)
     except (ProcessLookupError, PermissionError):
         pass  # nothing of it is left; macOS says so with another error
+
+
+def _end_strays(mark: str) -> None:
+    """Ends what left the process group, by the environment that it inherited; again, while there is more of it."""
+    for _ in range(_ROUNDS):
+        strays = _marked(f"{_MARK}={mark}".encode())
+        for stray in strays:
+            try:
+                os.kill(stray, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                pass  # it has ended, or is somebody else by now
+        if not strays:
+            return
+
+
+def _marked(word: bytes) -> list[int]:
+    found = []
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        try:
+            if name.isdigit() and word in (read_bytes(f"/proc/{name}/environ") or b"").split(b"\0"):
+                found.append(int(name))
+        except OSError:
+            pass  # another user's, or one that ended while we looked
+    return found
 
 
 def _exit_code(code: int) -> int:

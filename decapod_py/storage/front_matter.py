@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from decapod_py.domain.text import tidy
@@ -55,10 +56,13 @@ def render(fields: Iterable[tuple[str, Value]], body: str, extra: str = "") -> b
 
 
 def _scalar(value: str | int | float) -> str:
-    if isinstance(value, str):
-        plain = _SURELY_TEXT.fullmatch(value) and value.lower() not in _WORDS_WITH_A_MEANING
-        return value if plain else f'"{_ESCAPED.sub(_escape, value)}"'
-    return _number(value)
+    return _text(value) if isinstance(value, str) else _number(value)
+
+
+@lru_cache(maxsize=4_000)  # authors, tags and statuses stand in thousands of files
+def _text(value: str) -> str:
+    plain = _SURELY_TEXT.fullmatch(value) and value.lower() not in _WORDS_WITH_A_MEANING
+    return value if plain else f'"{_ESCAPED.sub(_escape, value)}"'
 
 
 # No version of YAML reads anything but text into these: a letter first, or digits with a letter that is in no number

@@ -95,12 +95,16 @@ EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # what a first commit i
 _DEFAULT_NAMES = ("main", "master", "trunk", "develop")
 
 
-def default_branch(repository: Repository | None) -> str | None:
-    """The commit that the default branch has: the remote's, as `git remote set-head` knows it, or one of that name."""
+def default_branch(repository: Repository | None, *, published: bool = False) -> str | None:
+    """The commit that the default branch has: the remote's, as `git remote set-head` knows it, or one of that name.
+
+    `published` asks for the remote's alone.
+    """
     if repository is None:
         return None
     remote = ["refs/remotes/origin/HEAD", *(f"refs/remotes/origin/{name}" for name in _DEFAULT_NAMES)]
-    for ref in (*remote, *(f"refs/heads/{name}" for name in _DEFAULT_NAMES)):
+    own = [] if published else [f"refs/heads/{name}" for name in _DEFAULT_NAMES]
+    for ref in (*remote, *own):
         commit = commit_of(repository, ref)
         if commit:
             return commit

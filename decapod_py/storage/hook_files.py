@@ -27,10 +27,10 @@ _SCRIPT = """\
 hook={hook}
 python={python}
 
-# The hook that was here before decides first, as it always did.
+{hearing}# The hook that was here before decides first, as it always did.
 before="${{0%/*}}/$hook{suffix}"
 if [ -x "$before" ]; then
-    "$before" "$@" || exit $?
+    {telling}"$before" "$@" || exit $?
 fi
 
 [ -d .decapod/ledgers ] || [ -f .decapod/config.toml ] || exit 0
@@ -38,7 +38,7 @@ fi
 
 why="decapod is not installed here"
 run() {{
-    DECAPOD_HOOK=$hook "$@" hooks run "$hook" </dev/null
+    {command}
     code=$?
     [ "$code" -eq 0 ] && exit 0
     # Only findings stop git. A broken installation may exit with 1 too, but cannot even tell its version.
@@ -50,6 +50,16 @@ command -v decapod >/dev/null 2>&1 && run decapod
 echo "decapod: the $hook hook could not run ($why); git proceeds" >&2
 exit 0
 """
+# A push is told on standard input, which only one can read: the hook that was here before hears the same.
+_HEARING = """\
+pushed=$([ -t 0 ] || cat)
+tell() {
+    [ -z "$pushed" ] || printf '%s\\n' "$pushed" 2>/dev/null
+}
+
+"""
+_COMMAND = 'DECAPOD_HOOK=$hook "$@" hooks run "$hook" </dev/null'
+_PUSH_COMMAND = 'tell | DECAPOD_HOOK=$hook "$@" hooks run "$hook" --pushed -'
 
 
 def index_in_use(worktree: str) -> str | None:
@@ -71,7 +81,15 @@ def directory_of(repository: git.Repository) -> str:
 
 def script(hook: str) -> bytes:
     """The hook as this installation writes it."""
-    text = _SCRIPT.format(hook=hook, python=shlex.quote(sys.executable or ""), suffix=BEFORE).encode()
+    pushes = hook == "pre-push"
+    text = _SCRIPT.format(
+        hook=hook,
+        python=shlex.quote(sys.executable or ""),
+        suffix=BEFORE,
+        hearing=_HEARING if pushes else "",
+        telling="tell | " if pushes else "",
+        command=_PUSH_COMMAND if pushes else _COMMAND,
+    ).encode()
     return _head(text) + text
 
 

@@ -43,18 +43,31 @@ def manager_of(repository: git.Repository, directory: str, hooks: list[str]) -> 
     return None
 
 
+def managers_at_rest(repository: git.Repository, hooks: list[str]) -> list[Manager]:
+    """Those that the repository is set up for and that have no hook here, or not yet."""
+    worktree, found = repository.worktree, []
+    configured = _first_file(worktree, _LEFTHOOK_FILES)
+    if configured:
+        found.append(_lefthook(configured, hooks))
+    configured = _first_file(worktree, _PRE_COMMIT_FILES)
+    if configured:
+        found.append(_pre_commit(configured, hooks))
+    if os.path.isdir(os.path.join(worktree, ".husky")):
+        found.append(_husky(hooks))
+    return found
+
+
 def _generator_of(worktree: str, directory: str, hooks: list[str]) -> Manager | None:
     """Whoever generated the hooks that stand there, if its configuration is here."""
     present = {hook: read_bytes(path) or b"" for hook in hooks if os.path.isfile(path := os.path.join(directory, hook))}
     theirs = [hook for hook, data in present.items() if b"lefthook" in data]
     configured = _first_file(worktree, _LEFTHOOK_FILES)
     if theirs and configured:
-        steps = {f"{configured} under {hook}: commands:": f"decapod: {{run: {_run(hook)}}}" for hook in theirs}
-        return Manager("lefthook", theirs, steps)
+        return _lefthook(configured, theirs)
     theirs = [hook for hook, data in present.items() if b"pre-commit.com" in data or b"pre_commit" in data]
     configured = _first_file(worktree, _PRE_COMMIT_FILES)
     if theirs and configured:
-        return Manager("pre-commit", theirs, {f"{configured} under repos:": _pre_commit_entry(theirs)})
+        return _pre_commit(configured, theirs)
     theirs = [hook for hook, data in present.items() if b"husky" in data]
     if theirs and b"husky" in (read_bytes(os.path.join(worktree, "package.json")) or b""):
         # Its first four versions; later ones set core.hooksPath.
@@ -68,7 +81,21 @@ def _first_file(worktree: str, names: tuple[str, ...]) -> str | None:
 
 
 def _run(hook: str) -> str:
-    return f"decapod hooks run {hook}"
+    return f"decapod hooks run {hook}" + (" --pushed -" if hook == "pre-push" else "")
+
+
+def _lefthook(configured: str, hooks: list[str]) -> Manager:
+    steps = {f"{configured} under {hook}: commands:": _lefthook_entry(hook) for hook in hooks}
+    return Manager("lefthook", hooks, steps)
+
+
+def _pre_commit(configured: str, hooks: list[str]) -> Manager:
+    return Manager("pre-commit", hooks, {f"{configured} under repos:": _pre_commit_entry(hooks)})
+
+
+def _lefthook_entry(hook: str) -> str:
+    hearing = ", use_stdin: true" if hook == "pre-push" else ""
+    return f"decapod: {{run: {_run(hook)}{hearing}}}"
 
 
 def _husky(hooks: list[str]) -> Manager:
@@ -78,7 +105,8 @@ def _husky(hooks: list[str]) -> Manager:
 def _pre_commit_entry(hooks: list[str]) -> str:
     """One line of YAML, so that it can be shown, and pasted, as it is."""
     entries = ", ".join(
-        f"{{id: decapod-{hook}, name: decapod, entry: {_run(hook)}, language: system,"
+        # What is pushed comes in its environment: the framework reads standard input itself.
+        f"{{id: decapod-{hook}, name: decapod, entry: decapod hooks run {hook}, language: system,"
         f" pass_filenames: false, always_run: true, stages: [{hook}]}}"
         for hook in hooks
     )

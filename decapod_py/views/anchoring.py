@@ -193,9 +193,10 @@ def _clean(cited: Cited) -> Cited:
 def _close(name: str, known: list[str]) -> list[str]:
     from difflib import get_close_matches
 
-    tail = name.rsplit("/", 1)[-1]
-    same_name = [path for path in known if path.rsplit("/", 1)[-1] == tail]
-    return list(dict.fromkeys([*same_name[:3], *get_close_matches(name, known[:5_000], 3, 0.6)]))[:3]
+    lower, tail = name.lower(), name.rsplit("/", 1)[-1].lower()
+    same = [path for path in known if path.lower() == lower]  # but for its case
+    same_name = [path for path in known if path.rsplit("/", 1)[-1].lower() == tail]
+    return list(dict.fromkeys([*same[:3], *same_name[:3], *get_close_matches(name, known[:5_000], 3, 0.6)]))[:3]
 
 
 def _did_you_mean(close: list[str]) -> str:

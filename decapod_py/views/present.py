@@ -98,12 +98,14 @@ class Present:
 
     def words(self, wanted: set[str]) -> set[str] | None:
         """Which of these words stand in any file but prose; nothing where there is too much to read."""
-        missing = {word.encode() for word in wanted} - _words_of_paths(self.files)
+        missing = {word.encode() for word in wanted} - _words_of_paths(
+            path for path in self.files if not _is_ours(path)
+        )
         size = 0
         for number, path in enumerate(sorted(self._regular())):
             if not missing:
                 break
-            if _is_prose(path):
+            if _is_prose(path) or _is_ours(path):
                 continue
             data = self._tree.read(path).data or b""
             size += len(data)
@@ -171,6 +173,11 @@ def _is_prose(path: str) -> bool:
     return path.lower().endswith((".md", ".markdown", ".mdx", ".rst", ".adoc")) or (
         is_document(path) or speaks_of_the_past(path)
     )
+
+
+def _is_ours(path: str) -> bool:
+    """Whether Decapod wrote it: an entry that names a symbol is no code that has it."""
+    return ".decapod" in path.split("/")[:-1]
 
 
 def _words_of_paths(paths: Iterable[str]) -> set[bytes]:

@@ -97,5 +97,5 @@ def _dropped(
 
 
 def _candidates(line: str) -> set[str]:
-    """The words of a line that could be targets, or the name of a script."""
-    return {*make_targets(line), line.strip().partition(":")[0].strip('"'), *line.split('"')[1:2]}
+    """The words of a line that could be targets, or the name of a script: a package.json may be one long line."""
+    return {*make_targets(line), line.strip().partition(":")[0].strip('"'), *line.split('"')[1::2]}

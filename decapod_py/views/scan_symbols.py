@@ -28,6 +28,8 @@ _NO_CODE = (
     "*.min.js",
     "*.lock",
     "*lock.json",
+    ".decapod/*",
+    "*/.decapod/*",
 )
 _CODE = (":(top)", *(f":(top,exclude){pattern}" for pattern in (*_NO_CODE, "*lock.yaml")))
 

@@ -12,6 +12,7 @@ from decapod_py.domain.anchors import Anchor
 from decapod_py.domain.entry import Entry
 from decapod_py.domain.event import Event
 from decapod_py.domain.fold import OUTCOMES, Citation, Promotion, citations_of, versions_of
+from decapod_py.foundation.canonical import encoder
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -21,7 +22,7 @@ COLUMNS = ", ".join(Entry._fields)
 _LISTS = tuple(map(Entry._fields.index, ("provenances", "tags", "supersedes", "contributors", "heads", "aliases")))
 _FLAGS = tuple(map(Entry._fields.index, ("expires_by_default", "filed")))
 _ANCHORS = Entry._fields.index("anchors")
-_encode_list = json.JSONEncoder(ensure_ascii=False).encode
+_encode_list = encoder(separators=(", ", ": "), sort_keys=False)
 
 
 def entry_from_row(row: Sequence[Any]) -> Entry:

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 from forging import commit
-from support import decapod, git, made_once
+from support import decapod, made_once
 
 
 @pytest.fixture(scope="session")
 def prepared_knowledge(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with made_once(tmp_path_factory) as top:
-        git(top, "branch", "-m", "main")
         decapod(top, "knowledge", "add", "Lines three", "--id", "three", "--from", "src/a.py:3")
         commit(top, "Know of line three")
         decapod(top, "knowledge", "add", "Lines nine", "--id", "nine", "--from", "src/a.py:9")

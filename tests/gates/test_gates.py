@@ -54,6 +54,14 @@ def secret_in_the_ledger(top: Path) -> Found:
     return "secret", place_of(top, segment), 1
 
 
+@pytest.mark.parametrize("field", ["entry_id", "path", "source", "reason"])
+def test_a_secret_is_found_in_whatever_somebody_wrote(known: Path, field: str) -> None:
+    fields = {"entry_id": "leak", "path": "leak-1.md", "provenance": ["person:x"]} | {field: f"tok/{SECRET}a1"}
+    put(known, after(events(known)[-1], **fields))
+
+    assert codes(validated(known, "--gate", "secrets")[1]) == {("secrets", "secret")}
+
+
 def unpromoted_rule(top: Path) -> Found:
     path = "procedural/x-1.md"
     put(top, after(events(top)[-1], entry_id="procedural/x", path=path, provenance=["person:x"]))

@@ -266,7 +266,7 @@ def test_a_pre_push_hook_still_gets_its_arguments_and_what_is_pushed(repository:
 
     tip = git(repository, "rev-parse", "HEAD").strip()
     assert seen.read_text() == f"{remote} {remote}\nHEAD {tip} refs/heads/main {'0' * 40}\n"
-    assert noted.read_text().endswith("|hooks run pre-push\n")
+    assert noted.read_text().endswith("|hooks run pre-push --pushed -\n")
 
 
 def test_findings_stop_a_push(repository: Path, tmp_path: Path) -> None:
@@ -566,6 +566,30 @@ def test_a_configuration_whose_hook_is_not_installed_is_no_hindrance(repository:
     (repository / ".pre-commit-config.yaml").write_text("repos: []\n")
 
     assert len(decapod(repository, "hooks", "install")["hooks"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("place", "manager", "step"),
+    [
+        ("lefthook.yml", "lefthook", "to lefthook.yml under pre-push: commands: add: decapod: {run: decapod hooks run"),
+        (
+            ".pre-commit-config.yaml",
+            "pre-commit",
+            "to .pre-commit-config.yaml under repos: add: - {repo: local, hooks:",
+        ),
+        (".husky/pre-push", "husky", "to .husky/pre-push add: decapod hooks run pre-push --pushed -"),
+    ],
+)
+def test_a_manager_that_is_not_at_work_here_is_told_of(repository: Path, place: str, manager: str, step: str) -> None:
+    (repository / place).parent.mkdir(exist_ok=True)
+    (repository / place).write_text("")
+
+    done = run(repository, "hooks", "install", "pre-push")
+
+    assert done.returncode == 0
+    assert f"set up for {manager}" in done.stderr
+    assert step in done.stderr
+    assert run(repository, "hooks", "status").stderr == ""
 
 
 def pre_commit(top: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,14 +1,13 @@
-"""What the operation tests share: a quick copy of one repository, and a refusal that must change nothing."""
+"""What the operation tests share: the whole Python call, and a refusal that must change nothing."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import StandingClock, made_once
+from support import StandingClock
 
 from decapod_py.client import Decapod, request_of
 from decapod_py.foundation.errors import DecapodError
@@ -16,20 +15,6 @@ from decapod_py.operations import catalogue
 from decapod_py.workspace import Workspace
 
 Refusal = Callable[..., DecapodError]
-
-
-@pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One repository, made once: starting git and the command five times a test would be most of the run."""
-    with made_once(tmp_path_factory) as top:
-        return top
-
-
-@pytest.fixture
-def repository(tmp_path: Path, prepared: Path) -> Path:
-    top = tmp_path / "repository"
-    shutil.copytree(prepared, top, symlinks=True)
-    return top
 
 
 @pytest.fixture

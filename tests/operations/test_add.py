@@ -92,6 +92,12 @@ def test_a_note_of_one_line_is_title_and_content_word_for_word(knowledge):
     assert entry["title"] == entry["content"] == "#define LIMIT 3 stands in config.h"
 
 
+def test_what_is_given_by_the_short_way_is_the_primary_provenance(knowledge):
+    added = knowledge.add(note="Both", provenance=["url:https://example.com"], sources=["src/a.py:3"])
+
+    assert knowledge.get(id=added["id"])["provenances"] == ["file:src/a.py#L3", "url:https://example.com"]
+
+
 def test_from_is_seen_from_where_the_command_was_started(repository, clock):
     with Decapod(str(repository / "src"), clock=clock) as client:
         added = client.knowledge.add(note="Here", sources=["a.py:2"])

@@ -177,7 +177,7 @@ def test_any_json_keeps_what_it_says(rest: Any, servers: Any, indent: Any) -> No
 
     assert json.loads(changed) == {**rest, "mcpServers": {**(servers or {}), "decapod": RUN}}
     back = disconnected(client, changed)
-    assert (json.loads(back) if back else {}) == (before if servers else rest)
+    assert json.loads(back) == before
 
 
 @pytest.mark.parametrize(
@@ -206,6 +206,37 @@ def test_a_file_that_is_no_json_is_refused_and_not_changed(
 
     assert ".mcp.json" in error.message
     assert error.hint == ("connect", {"client": "claude", "print": True})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"mcpServers": {}}\n',
+        '{\n  "mcpServers": {}\n}\n',
+        '{\n  "theme": "dark",\n  "mcpServers": {}\n}\n',
+        '{"mcpServers": {}, "theme": "dark"}',
+        "{}\n",
+        "{}",
+    ],
+)
+def test_what_was_empty_before_is_still_there_when_our_part_is_gone(repository: Path, connect: Any, text: str) -> None:
+    path = repository / ".mcp.json"
+    path.write_text(text)
+
+    assert connect("claude") == {".mcp.json": "changed"}
+    assert json.loads(path.read_text())["mcpServers"] == {"decapod": RUN}
+    assert connect("claude") == {".mcp.json": "unchanged"}
+    assert connect("claude", remove=True) == {".mcp.json": "changed"}
+    assert path.read_text() == text
+
+
+def test_a_file_that_somebody_laid_out_anew_stays_with_nothing_in_it(repository: Path, connect: Any) -> None:
+    connect("claude")
+    path = repository / ".mcp.json"
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=4))
+
+    assert connect("claude", remove=True) == {".mcp.json": "changed"}
+    assert json.loads(path.read_text()) == {"mcpServers": {}}
 
 
 @pytest.mark.parametrize("blank", ["", "\n", "\ufeff\n"])

@@ -80,6 +80,10 @@ def test_a_missing_file_is_refused_with_the_closest_names(code, knowledge, refus
     assert str(error.hint).startswith("did you mean src/client.py")
     error = refused("no-such-file", 1, knowledge.add, title="T", text="T", provenance=["file:client.py"])
     assert error.hint == "did you mean src/client.py?"
+    error = refused("no-such-file", 1, knowledge.add, title="T", text="T", provenance=["file:SRC/CLIENT.py"])
+    assert str(error.hint).startswith("did you mean src/client.py")
+    error = refused("no-such-file", 1, knowledge.add, title="T", text="T", sources=["CLIENT.PY"])
+    assert str(error.hint).startswith("did you mean src/client.py")
     refused("no-such-file", 1, knowledge.add, title="T", text="T", provenance=["file:src"])
 
 

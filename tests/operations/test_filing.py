@@ -74,6 +74,18 @@ def test_a_secret_in_a_source_is_refused(knowledge: Any, refused: Any) -> None:
     refused("secret", 1, knowledge.add, title="T", text="X", provenance=["cmd:x"], source=f"token {token}")
 
 
+@pytest.mark.parametrize("field", ["id", "folder"])
+def test_a_secret_in_an_id_or_a_folder_is_refused_and_a_random_one_is_not(
+    knowledge: Any, refused: Any, field: str
+) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    note = {"title": "T", "text": "X", "provenance": ["cmd:x"]}
+
+    refused("secret", 1, knowledge.add, **note, **{field: f"tok/{token}"})
+    knowledge.add(**note, **{field: "x7kq2mzp9rt4wv8ls3nd6bf1hj5gc0ya"})
+    knowledge.add(**note, **{field: f"tok/{token}"}, allow_secret="A token of the manual.")
+
+
 def test_an_entry_is_found_by_its_file(knowledge: Any, repository: Path, refused: Any) -> None:
     entry = add(knowledge, folder="guides")
 

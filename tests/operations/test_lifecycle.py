@@ -211,3 +211,21 @@ def test_settling_what_is_not_there_is_refused(knowledge, refused):
     refused("nothing-to-settle", 1, knowledge.settle, target="a", keep="a")
     refused("empty", 2, knowledge.settle, target="a", keep="a", scope="")
     refused("bad-id", 2, knowledge.settle, target="", keep="")
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments"),
+    [
+        ("deprecate", {"id": "a"}),
+        ("delete", {"id": "a"}),
+        ("revive", {"id": "a"}),
+        ("settle", {"target": "a", "keep": "a"}),
+        ("reaffirm", {"ids": ["a"]}),
+        ("promote", {"source_entry_id": "a", "evidence_refs": ["cmd:x"]}),
+        ("approve", {"event": "01ARZ3NDEKTSV4RRFFQ69G5FAV"}),
+        ("revoke_promotion", {"event": "01ARZ3NDEKTSV4RRFFQ69G5FAV"}),
+    ],
+)
+def test_a_secret_in_a_reason_is_refused(knowledge, refused, verb, arguments):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    refused("secret", 1, getattr(knowledge, verb), **arguments, reason=f"It has {token}.")

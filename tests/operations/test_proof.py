@@ -236,6 +236,18 @@ def test_a_command_that_will_not_end_is_ended_with_all_it_started(repository, op
     assert states(opened) == {"tests": "timed-out"}
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="only /proc tells what a command started")
+@pytest.mark.parametrize("leaves", ["setsid sh -c '{}' &", "(setsid sh -c '{}' &);"])
+def test_a_child_that_left_the_group_ends_too_when_the_time_is_up(repository, prove, leaves):
+    child = repository / ".decapod" / "local" / "child"
+    stays = leaves.format(f"echo $$ > {child}; sleep 100; sleep 100")
+
+    receipt = prove(f"{stays} while [ ! -s {child} ]; do sleep 0.02; done; sleep 100", timeout="1s")
+
+    assert receipt["timed_out"]
+    until(lambda: not is_running(int(child.read_text())))
+
+
 def test_a_command_that_ends_when_asked_may_say_goodbye(prove):
     receipt = prove("trap 'echo goodbye; exit 0' TERM; while true; do sleep 0.1; done", timeout="1s")
 

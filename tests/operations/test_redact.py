@@ -14,18 +14,21 @@ import pytest
 from support import git
 
 from decapod_py.domain.event import from_line
+from decapod_py.foundation.errors import Refused
 from decapod_py.foundation.ids import milliseconds_of, ulid
 from decapod_py.storage import database, redaction
 
 LEAK = "The password of the deploy account is xyzzyplugh-kwijibo."
 SECRET = re.compile(rb"xyzzyplugh|kwijibo", re.IGNORECASE)
 
+TOKEN = "ghp_" + "aB3dE5fG7hI9" * 3
+
 
 @pytest.fixture
 def leaked(knowledge: Any) -> str:
     """An entry whose second version leaked, beside one that did not."""
     knowledge.add(id="other", title="Other", text="Nothing to hide.", provenance=["cmd:x"])
-    knowledge.add(id="leak", title="Deploying", text="Harmless so far.", provenance=["cmd:x"])
+    knowledge.add(id="leak", title="Deploying", text="Harmless so far.", provenance=["person:ada"])
     version: str = knowledge.edit(id="leak", text=LEAK)["version"]
     return version
 
@@ -341,7 +344,7 @@ def test_other_events_and_files_with_the_same_words_are_told(opened, knowledge, 
 
 
 def test_a_file_named_after_the_leaked_title_is_told(opened, knowledge):
-    entry = knowledge.add(title="The word is kwijibo", text="Do not tell.", provenance=["cmd:x"])["id"]
+    entry = knowledge.add(title="The word is kwijibo", text="Do not tell.", provenance=["person:ada"])["id"]
 
     answer = opened.ledger.redact(target=entry, reason="A password leaked.")
 
@@ -487,7 +490,7 @@ def test_a_workspace_without_git_is_redacted_too(tmp_path):
 
     with Decapod(str(tmp_path)) as client:
         client.init()
-        client.knowledge.add(id="leak", title="Deploying", text=LEAK, provenance=["cmd:x"])
+        client.knowledge.add(id="leak", title="Deploying", text=LEAK, provenance=["person:ada"])
         answer = client.ledger.redact(target="leak", reason="A password leaked.")
 
     assert (answer["history"]["note"], len(answer["next"])) == ("there is no git here", 1)
@@ -512,3 +515,33 @@ def test_a_folder_that_cannot_be_written_leaves_a_redaction_that_can_be_finished
     assert (refusal.value.code, opened.knowledge.get(id="leak")["content"]) == ("unfinished", "[redacted]")
     opened.ledger.redact(target="leak", reason="Once more.")
     assert (holders(repository), opened.ledger.show(type="event.redacted")["count"]) == ([], 1)
+
+
+def test_what_the_hash_covers_is_named_because_it_stays(opened, knowledge, repository):
+    knowledge.add(
+        id="e",
+        title="t",
+        text="b",
+        provenance=["url:https://h/?u=kwijibo"],
+        tags=["kwijibo"],
+        merge_key="kwijibo",
+        claim_id="kwijibo",
+        scope="kwijibo",
+        source="kwijibo",
+    )
+
+    answer = opened.ledger.redact(target="e", reason="A leak.")
+
+    assert holders(repository) != []
+    (left,) = answer["left"]
+    assert left["path"] == ".decapod/ledgers/knowledge.events"
+    assert "provenance, tags, merge_key, claim_id, scope, source" in left["why"]
+    assert any("ledger verify then reports a gap" in step for step in answer["next"])
+
+
+def test_a_reason_that_holds_a_secret_is_refused(opened, knowledge, leaked, repository):
+    with pytest.raises(Refused) as refused:
+        opened.ledger.redact(target="leak", reason=f"It was {TOKEN}.")
+
+    assert refused.value.code == "secret"
+    assert knowledge.get(id="leak")["content"] == LEAK

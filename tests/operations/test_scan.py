@@ -169,6 +169,19 @@ def test_a_node_project_whose_scripts_were_renamed(story):
     ]
 
 
+def test_a_script_that_went_from_a_package_on_one_line_is_a_hit(story):
+    story.commit(
+        "Begin", {"package.json": '{"name":"x","scripts":{"build":"tsc","lint":"eslint"},"devDependencies":{"a":"1"}}'}
+    )
+    gone = story.commit("Drop it", {"package.json": '{"name":"x","scripts":{"build":"tsc"},"devDependencies":{}}'})
+    story.commit("Document it", {"README.md": "Run `npm run lint` and `npm run build`.\n"})
+    story.commit("Release", {"package.json": '{"name":"y","scripts":{"build":"tsc"}}'})
+
+    (hit,) = story.scan()["findings"]
+
+    assert (hit["mention"], hit["since"]["commit"]) == ("npm run lint", gone)
+
+
 def test_a_project_driven_by_make(story):
     story.commit(
         "Begin",
@@ -626,6 +639,28 @@ def test_paragraphs_that_name_files_are_adopted_once_and_then_watched(repository
     assert (adopted, again) == ([entry["id"]], [])
     assert entry["provenances"] == ["file:README.md#L3-L4", "file:src/a.py"]
     assert entry["drift"] == "ok"
+
+
+def test_what_decapod_recorded_is_not_taken_for_code(repository: Path) -> None:
+    (repository / "src" / "tool.py").write_text("def old_function():\n    pass\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "Begin")
+    (repository / "src" / "tool.py").write_text("pass\n")
+    (repository / "README.md").write_text("Call `old_function()` of `src/tool.py`.\n\nSee `src/a.py`.\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "Take it out")
+    decapod(
+        repository, "knowledge", "add", "old_function() retries", "--text", "See old_function.", "--from", "src/a.py"
+    )
+
+    adopted = json.loads(run(repository, "scan", "--adopt", "--json").stdout)["adopted"]
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "Adopt")
+    found = json.loads(run(repository, "scan", "--json").stdout)["findings"]
+
+    assert [hit["mention"] for hit in found] == ["old_function()"]
+    (entry,) = [decapod(repository, "knowledge", "get", entry_id) for entry_id in adopted]
+    assert entry["provenances"] == ["file:README.md#L3", "file:src/a.py"]
 
 
 def test_adopting_needs_a_workspace(tmp_path: Path) -> None:

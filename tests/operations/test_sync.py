@@ -269,6 +269,13 @@ def test_a_secret_in_a_file_is_not_taken_in(vault: Path) -> None:
     assert [problem["code"] for problem in sync(vault)["problems"]] == ["secret"]
 
 
+def test_a_secret_in_the_id_of_a_file_is_not_taken_in(vault: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    (vault / "key.md").write_text(f"---\nid: {token[:40]}\n---\n# Deploy key\n\nText.\n")
+
+    assert [problem["code"] for problem in sync(vault)["problems"]] == ["secret"]
+
+
 def test_a_dry_run_writes_nothing(vault: Path) -> None:
     (vault / "note.md").write_text("Text.\n")
     before = decapod(top(vault), "status")["digest"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from support import StandingClock, decapod, git, made_once
+from support import StandingClock, decapod, git
 
 from decapod_py.foundation.errors import DecapodError
 from decapod_py.surfaces.mcp import toolsets
@@ -46,19 +45,6 @@ SPECIFIED: dict[str, tuple[set[str], set[str], dict[str, Any]]] = {
     "lithos_finding_list": ({"task_id"}, {"since"}, {}),
     "lithos_stats": (set(), set(), {}),
 }
-
-
-@pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with made_once(tmp_path_factory) as top:
-        return top
-
-
-@pytest.fixture
-def repository(tmp_path: Path, prepared: Path) -> Path:
-    top = tmp_path / "repository"
-    shutil.copytree(prepared, top, symlinks=True)
-    return top
 
 
 @pytest.fixture

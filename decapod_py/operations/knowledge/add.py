@@ -53,7 +53,7 @@ def add(workspace: Workspace, request: AddEntry) -> Added:
     authored = anchored(workspace, read_authored(workspace, request))
     if request.source is not None:
         authored = authored._replace(source=check_label(request.source, "source"))
-    authored = without_secrets(workspace, authored, request.allow_secret)
+    authored = without_secrets(workspace, authored, request.allow_secret, [request.id, request.folder])
     entry_id = check_entry_id(request.id) if request.id is not None else None
     folder = check_folder(request.folder, entry_id) if request.folder else ""
     actor = workspace.actor(request.actor)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from decapod_py.domain.anchors import anchor_fields, cited_fields
 from decapod_py.domain.fold import EVENTS, Citation
-from decapod_py.domain.text import check_reason
 from decapod_py.foundation.errors import Call, DecapodError, Misused, Refused
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge.citing import resolver_of
+from decapod_py.operations.knowledge.discretion import recorded_reason
 from decapod_py.operations.knowledge.entries import find_living_entry, show_citation
 from decapod_py.writer import Draft
 
@@ -159,7 +159,7 @@ def reaffirm(workspace: Workspace, request: Reaffirm) -> Reaffirmed:
     if not request.ids and request.since is None and request.path is None:
         raise Misused("nothing-named", "no entry is named", "give ids, or --since REF, or --path GLOB")
     actor = workspace.actor(request.actor)
-    reason = check_reason(request.reason)
+    reason = recorded_reason(workspace, request.reason)
     with workspace.writing() as writer:
         entries = selected(workspace, writer.state, request.ids, request.since, request.path)
         checked: dict[str, list[Checked]] = {entry.id: [] for entry in entries}

@@ -89,11 +89,14 @@ def refuse_held_key(state: State, merge_key: str | None, scope: str, but: str) -
 
 
 def check_provenances(workspace: Workspace, references: list[str], sources: list[str]) -> tuple[str, ...]:
-    """All provenance of a request, in its stored form, each once."""
+    """All provenance of a request, in its stored form, each once.
+
+    What came by the short way stands first, and is the primary one: the two options have no order between them.
+    """
     from decapod_py.domain.provenance import check_provenance
 
     schemes = workspace.policy.schemes
-    written = [*references, *(_from_source(workspace, source, schemes) for source in sources)]
+    written = [*(_from_source(workspace, source, schemes) for source in sources), *references]
     checked = dict.fromkeys(check_provenance(reference, schemes) for reference in written)
     for reference in checked:
         if reference.startswith("file:"):

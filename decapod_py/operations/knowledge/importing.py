@@ -93,7 +93,8 @@ def _check(workspace: Workspace, request: Import, source: Source, result: Import
         try:
             if _is_new(workspace, state, row, seen):
                 authored = resolved_where_possible(resolver, row.authored)
-                row = row._replace(authored=without_secrets(workspace, authored, request.allow_secret))
+                names = [row.entry_id, row.path]
+                row = row._replace(authored=without_secrets(workspace, authored, request.allow_secret, names))
             else:
                 result["unchanged"] += 1
             good.append(row)

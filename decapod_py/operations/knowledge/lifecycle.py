@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from decapod_py.domain.authored import Authored, authored_of, decimal, version_fields, version_text, with_lifetime
 from decapod_py.domain.entry import ROOT_SCOPE, Entry
 from decapod_py.domain.fold import DECAY, EVENTS, citations_of, fold_entry, is_due, versions_of
-from decapod_py.domain.text import check_content, check_label, check_reason, check_tags, check_title
+from decapod_py.domain.text import check_content, check_label, check_tags, check_title
 from decapod_py.foundation.clock import format_time, parse_time
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge.citing import anchored, anchored_again, carried, with_citations
-from decapod_py.operations.knowledge.discretion import allowed_before, without_secrets
+from decapod_py.operations.knowledge.discretion import allowed_before, recorded_reason, without_secrets
 from decapod_py.operations.knowledge.entries import (
     changed,
     check_provenances,
@@ -174,7 +174,7 @@ def delete(workspace: Workspace, request: StatusChange) -> Changed:
 
 def _set_status(workspace: Workspace, request: StatusChange, status: str, kind: str) -> Changed:
     actor = workspace.actor(request.actor)
-    reason = check_reason(request.reason)
+    reason = recorded_reason(workspace, request.reason)
     with workspace.writing() as writer:
         entry = find_entry(writer.state, request.id)
         if entry.status == "deleted":
@@ -193,7 +193,7 @@ def _set_status(workspace: Workspace, request: StatusChange, status: str, kind: 
 def revive(workspace: Workspace, request: Revive) -> Changed:
     """Make an entry active again; a rule needs a promotion of its own for that."""
     actor = workspace.actor(request.actor)
-    reason = check_reason(request.reason)
+    reason = recorded_reason(workspace, request.reason)
     provenances = check_provenances(workspace, [request.provenance] if request.provenance else [], [])
     with workspace.writing() as writer:
         entry = find_living_entry(writer.state, request.id)
@@ -224,7 +224,7 @@ def settle(workspace: Workspace, request: Settle) -> Changed:
     What is not kept stays in history.
     """
     actor = workspace.actor(request.actor)
-    reason = check_reason(request.reason)
+    reason = recorded_reason(workspace, request.reason)
     with workspace.writing() as writer:
         scope = check_label(request.scope, "scope") if request.scope is not None else ROOT_SCOPE
         holders = writer.state.holders(request.target, scope)

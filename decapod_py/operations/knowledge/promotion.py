@@ -8,12 +8,12 @@ from decapod_py.domain.entry import is_procedural
 from decapod_py.domain.fold import PROMOTIONS
 from decapod_py.domain.naming import check_entry_id
 from decapod_py.domain.provenance import check_provenance
-from decapod_py.domain.text import check_label, check_reason
+from decapod_py.domain.text import check_label
 from decapod_py.foundation.clock import format_time
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge.citing import resolver_of
-from decapod_py.operations.knowledge.discretion import refuse_secrets
+from decapod_py.operations.knowledge.discretion import recorded_reason, refuse_secrets
 from decapod_py.operations.knowledge.entries import find_living_entry, refuse_diverged, refuse_unknown_events
 from decapod_py.views.firewall import refuse_approver
 from decapod_py.writer import Draft
@@ -35,8 +35,8 @@ def promote(workspace: Workspace, request: Promote) -> PromotionShape:
     """
     actor = workspace.actor(request.actor)
     evidence = _evidence(workspace, request.evidence_refs)
-    reason = check_reason(request.reason)
-    refuse_secrets(workspace, [*evidence, reason or ""])
+    reason = recorded_reason(workspace, request.reason)
+    refuse_secrets(workspace, evidence)
     approver = _approver(workspace, request.approved_by, actor)
     target = _target(request.target)
     with workspace.writing() as writer:
@@ -60,7 +60,7 @@ def promote(workspace: Workspace, request: Promote) -> PromotionShape:
 def approve(workspace: Workspace, request: Approve) -> PromotionShape:
     """Approve a proposed promotion; whoever proposed it may not."""
     approver = workspace.actor(request.actor)
-    reason = check_reason(request.reason)
+    reason = recorded_reason(workspace, request.reason)
     with workspace.writing() as writer:
         promotion = _find(writer.state, request.event)
         if workspace.agent:
@@ -79,7 +79,7 @@ def approve(workspace: Workspace, request: Approve) -> PromotionShape:
 def revoke_promotion(workspace: Workspace, request: RevokePromotion) -> PromotionShape:
     """Take a promotion back: it authorises nothing any more."""
     actor = workspace.actor(request.actor)
-    reason = check_reason(request.reason)
+    reason = recorded_reason(workspace, request.reason)
     with workspace.writing() as writer:
         promotion = _find(writer.state, request.event)
         if promotion.revoked:
