@@ -49,15 +49,18 @@ class Writer:
         self._kept = os.path.join(local, "kept")
         self._repository = repository
 
-    def append(self, actor: str, draft: Draft) -> Event:
+    def append(self, actor: str, draft: Draft, after: str = "") -> Event:
         """Writes one event. When this returns it has happened."""
-        return self.append_many(actor, [draft])[0]
+        return self.append_many(actor, [draft], after)[0]
 
-    def append_many(self, actor: str, drafts: list[Draft]) -> list[Event]:
-        """Writes events of one ledger, each building on the one before, with one fsync for all."""
+    def append_many(self, actor: str, drafts: list[Draft], after: str = "") -> list[Event]:
+        """Writes events of one ledger, each building on the one before, with one fsync for all.
+
+        What they were decided from may be an event that is not here yet: their ids sort `after` that one, too.
+        """
         ledger = drafts[0].ledger
         assert all(draft.ledger == ledger for draft in drafts)
-        events = self._sealed(actor, drafts)
+        events = self._sealed(actor, drafts, after)
         lines = [to_line(event) for event in events]
         position = self._position()
         path, offset = self._open_segment(ledger, events[0]["event_id"], position)
@@ -89,8 +92,8 @@ class Writer:
         """The versions a change to these entries is decided from."""
         return {entry.id: list(entry.heads) for entry in entries}
 
-    def _sealed(self, actor: str, drafts: list[Draft]) -> list[Event]:
-        newest = self.state.newest_id()
+    def _sealed(self, actor: str, drafts: list[Draft], after: str) -> list[Event]:
+        newest = max(self.state.newest_id() or "", after)
         milliseconds = max(self.now, milliseconds_of(newest) + 1 if newest else 0)
         if milliseconds + len(drafts) > LATEST:
             raise Refused("clock", f"no id sorts after the event {newest}, which some broken clock wrote")

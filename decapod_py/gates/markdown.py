@@ -53,5 +53,5 @@ def _staged_page(context: Context, path: str, entry: Entry | None) -> Page:
     if entry is None:
         return Page(path, "", "orphaned" if (data or b"").startswith(b"---\nid: ") else "unknown")
     if entry.status == "deleted" or not entry.filed:
-        return Page(path, entry.id, "same" if data is None else "undeleted")
+        return Page(path, entry.id, "same" if data is None else pages.unwanted(entry.status))
     return Page(path, entry.id, classify(data, entry, lambda: pages.recorded_states(context.state, entry.id)))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MODES = ("lexical", "semantic", "hybrid")
 _ALL = "all"
+_MOST_TOLD = 10
 _FORM = 'a line is {"query": "...", "relevant": ["id", ...], "kind": "..."}; kind may be left out'
 
 
@@ -43,7 +44,7 @@ def retrieval(workspace: Workspace, request: EvalRetrieval) -> RetrievalEvaluate
     judged, bad = _read(workspace, request.file)
     known, unknown = _known(workspace.state(), judged)
     if not known:
-        raise Refused("no-queries", f"{request.file} has no query whose relevant ids are here", _FORM)
+        raise Refused("no-queries", f"{request.file} has no query whose relevant ids are here{_reasons(bad)}", _FORM)
     measured: list[Measured] = []
     for mode in modes:
         measured += _measured(workspace, known, mode, request.k)
@@ -55,6 +56,12 @@ def retrieval(workspace: Workspace, request: EvalRetrieval) -> RetrievalEvaluate
         "bad": bad,
         "unknown": unknown,
     }
+
+
+def _reasons(bad: list[BadLine]) -> str:
+    """Why lines were not read: the first few, for a file of another form has as many as it has lines."""
+    told = "".join(f"; line {one['line']}: {one['message']}" for one in bad[:_MOST_TOLD])
+    return f"{told}; and {len(bad) - _MOST_TOLD} more" if len(bad) > _MOST_TOLD else told
 
 
 def _modes(asked: list[str]) -> list[str]:

@@ -464,6 +464,9 @@ class Import(Request):
         Literal["jsonl", "markdown", "adr", "instructions", "basic-memory", "rust"] | None,
         Field(description="What it is, where looking at it could err"),
     ] = None
+    name: Annotated[
+        str | None, Field(description="What a folder outside the repository is called, where two have one name")
+    ] = None
     dry_run: Annotated[bool, Field(description="Check everything and write nothing")] = False
     keep_going: Annotated[bool, Field(description="Import what is good even if the rest is bad")] = False
     allow_secret: AllowSecret = None

@@ -270,6 +270,7 @@ class Synced(TypedDict):
     moved: list[MovedFile]
     added: list[AddedFile]
     deprecated: list[str]
+    revived: list[str]
     restored: list[RestoredFile]
     problems: list[FileProblem]
 

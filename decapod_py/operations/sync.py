@@ -18,7 +18,7 @@ from decapod_py.writer import Draft
 if TYPE_CHECKING:
     from decapod_py.domain.entry import Entry
     from decapod_py.operations.requests import Sync
-    from decapod_py.operations.shapes import Synced
+    from decapod_py.operations.shapes import RestoredFile, Synced
     from decapod_py.workspace import Workspace
     from decapod_py.writer import Writer
 
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 def sync(workspace: Workspace, request: Sync) -> Synced:
     """Take in what was done to the Markdown by hand: edits, new files, moved and removed ones.
 
-    Who and when an entry is stays as it was; a file that cannot be taken in is reported and left alone.
+    Who and when an entry is stays as it was; a file that cannot be taken in is reported and left alone. A file that was
+    taken away and came back revives its entry.
     """
     if request.dry_run:
-        plan = plan_of(workspace, workspace.state(), request.allow_deletions)
+        plan = plan_of(workspace, workspace.state(), request.allow_deletions, request.actor)
         return _result(plan, dry_run=True)
     with workspace.writing() as writer:
-        plan = plan_of(workspace, writer.state, request.allow_deletions)
+        plan = plan_of(workspace, writer.state, request.allow_deletions, request.actor)
         added = _apply(workspace, writer, plan, request.actor)
     return _result(plan, dry_run=False, added=added)
 
@@ -81,7 +82,7 @@ def _edits(workspace: Workspace, writer: Writer, plan: Plan, keys: set[tuple[str
 
 def _edited(workspace: Workspace, writer: Writer, edit: Edit, keys: set[tuple[str, str]]) -> Draft:
     entry, after = edit.entry, edit.edit.authored
-    if after.merge_key != entry.merge_key:
+    if after.merge_key != entry.merge_key or (edit.revives and edit.edit.status == "active"):
         _hold_key(writer, after, entry.id, keys)
     if edit.edit.provenance_changed:
         after = anchored(workspace, after)
@@ -91,6 +92,8 @@ def _edited(workspace: Workspace, writer: Writer, edit: Edit, keys: set[tuple[st
     fields = version_fields(entry.id, edit.path, after, writer.was(entry))
     if edit.edit.status:
         fields["status"] = edit.edit.status
+    if edit.revives:
+        return Draft(EVENTS, "entry.revived", fields, version_text(after, "its file came back"))
     return Draft(EVENTS, "entry.edited", fields, version_text(after))
 
 
@@ -107,12 +110,18 @@ def _additions(workspace: Workspace, writer: Writer, plan: Plan, keys: set[tuple
 
 
 def _added(workspace: Workspace, writer: Writer, addition: Addition, keys: set[tuple[str, str]]) -> tuple[str, Draft]:
-    authored = addition.authored
-    _hold_key(writer, authored, "", keys)
+    authored, arrival = addition.authored, addition.arrival
+    if arrival.status == "active":
+        _hold_key(writer, authored, "", keys)
     authored = without_secrets(workspace, anchored(workspace, authored), None, [addition.entry_id, addition.path])
     entry_id = addition.entry_id or writer.new_entry_id()
-    fields = version_fields(entry_id, addition.path, authored, {})
-    fields["status"] = "active"
+    replaced = [entry for named in arrival.supersedes if (entry := writer.state.entry(named))]
+    fields = version_fields(entry_id, addition.path, authored, writer.was(*replaced))
+    fields["status"] = arrival.status
+    if arrival.created_at:
+        fields["created_at"] = arrival.created_at
+    if arrival.supersedes:
+        fields["supersedes"] = list(arrival.supersedes)
     return entry_id, Draft(EVENTS, "entry.added", fields, version_text(authored))
 
 
@@ -139,16 +148,24 @@ def _result(plan: Plan, *, dry_run: bool, added: list[dict[str, Any]] | None = N
     return {
         "ok": not plan.problems,
         "dry_run": dry_run,
-        "edited": [edit.entry.id for edit in plan.edits if not edit.moves],
+        "edited": [edit.entry.id for edit in plan.edits if not edit.moves and not edit.revives],
         "moved": [
             {"id": edit.entry.id, "path": edit.path, "was": edit.entry.path} for edit in plan.edits if edit.moves
         ],
         "added": added,  # type: ignore[typeddict-item]
         "deprecated": [entry.id for entry in plan.removals],
-        "restored": [
-            {"id": edit.entry.id, "path": edit.path, "fields": edit.edit.restored}
-            for edit in plan.edits
-            if edit.edit.restored
-        ],
+        "revived": [edit.entry.id for edit in plan.edits if edit.revives],
+        "restored": _restored(plan, {one["path"]: one["id"] for one in added}),
         "problems": plan.problems,
     }
+
+
+def _restored(plan: Plan, ids: dict[str, str]) -> list[RestoredFile]:
+    """Fields that were not taken in: of changed files, and of new ones, where they are kept as `original_...`."""
+    of_edits = [(edit.entry.id, edit.path, edit.edit.restored) for edit in plan.edits]
+    of_additions = [(ids[one.path], one.path, one.arrival.left_out) for one in plan.additions]
+    return [
+        {"id": entry_id, "path": path, "fields": fields}
+        for entry_id, path, fields in (*of_edits, *of_additions)
+        if fields
+    ]

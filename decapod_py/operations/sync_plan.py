@@ -14,10 +14,11 @@ from decapod_py.domain.naming import check_entry_id, is_safe_path
 from decapod_py.foundation.errors import DecapodError, Refused
 from decapod_py.foundation.ids import is_ulid
 from decapod_py.operations.knowledge.citing import carried
+from decapod_py.operations.knowledge.incoming.rows import checked_extra
 from decapod_py.storage.front_matter import Damaged
 from decapod_py.views import hand_edits, pages
 from decapod_py.views.file_history import FileHistory
-from decapod_py.views.hand_edits import HandEdit, Limits, Said
+from decapod_py.views.hand_edits import Arrival, HandEdit, Limits, Said
 from decapod_py.views.markdown import classify
 from decapod_py.workspace import FOLDER
 
@@ -40,6 +41,11 @@ class Edit(NamedTuple):
     def moves(self) -> bool:
         return self.path != self.entry.path
 
+    @property
+    def revives(self) -> bool:
+        """Whether it brings back the file of an entry that was taken away."""
+        return not self.entry.filed
+
 
 class Addition(NamedTuple):
     """A file that no entry has."""
@@ -48,6 +54,7 @@ class Addition(NamedTuple):
     entry_id: str | None
     authored: Authored
     filled: list[str]
+    arrival: Arrival
 
 
 class Plan(NamedTuple):
@@ -65,9 +72,9 @@ class Plan(NamedTuple):
         self.problems.append({"file": place, "line": line, "code": problem.code, "message": problem.message})
 
 
-def plan_of(workspace: Workspace, state: State, allow_deletions: bool) -> Plan:
+def plan_of(workspace: Workspace, state: State, allow_deletions: bool, actor: str | None) -> Plan:
     """What is to be done; nothing is written yet."""
-    planner = _Planner(workspace, state)
+    planner = _Planner(workspace, state, actor)
     planner.look_at_files()
     planner.look_for_removals(allow_deletions)
     refuse_overwriting(planner.plan, planner.owners)
@@ -78,7 +85,11 @@ def refuse_overwriting(plan: Plan, owners: dict[str, str]) -> None:
     """Takes back the moves onto a file of another entry that does not move away: it would have none then."""
     while True:
         left = {edit.entry.path for edit in plan.edits if edit.moves}
-        over = [edit for edit in plan.edits if edit.moves and edit.path in owners and edit.path not in left]
+        over = [
+            edit
+            for edit in plan.edits
+            if (edit.moves or edit.revives) and edit.path in owners and edit.path not in left
+        ]
         if not over:
             return
         for edit in over:
@@ -96,7 +107,9 @@ class _Look(NamedTuple):
 
 
 class _Planner:
-    def __init__(self, workspace: Workspace, state: State) -> None:
+    def __init__(self, workspace: Workspace, state: State, actor: str | None) -> None:
+        self._workspace = workspace
+        self._actor = actor
         self.owners = pages.owners(state)
         self._state = state
         self._folder = workspace.pages(state.connection)
@@ -105,6 +118,7 @@ class _Planner:
         self._history = FileHistory(workspace.root, workspace.repository, f"{FOLDER}/knowledge")
         self._limits = Limits(workspace.policy.schemes, workspace.policy.lifetimes["default"], workspace.clock())
         self._seen: set[str] = set()  # entries whose file was found, wherever
+        self._superseded: set[str | None] = set()  # ids that come superseded
         self.plan = Plan([], [], [], [], self._found, [], self._history)
 
     def look_at_files(self) -> None:
@@ -119,6 +133,7 @@ class _Planner:
                 continue  # an editor is at it: what comes of that is for the next time
             except (Damaged, DecapodError) as problem:
                 self.plan.report(path, problem)
+        self._superseded = {look.said.id for look in looks.values() if look.said.fields.get("status") == "superseded"}
         claims = self._claims(looks) if looks else {}
         for path, look in looks.items():
             try:
@@ -136,6 +151,8 @@ class _Planner:
             raise Refused("too-long", f"the file has {found.st_size} bytes; an entry is never as long")
         data = pages.bytes_of(self._folder, path)
         said = hand_edits.read(data)
+        if said.extra:
+            checked_extra(said.extra)
         return _Look(data, said, self._state.entry(said.id) if said.id else None)
 
     def _claims(self, looks: dict[str, _Look]) -> dict[str, set[str]]:
@@ -163,7 +180,7 @@ class _Planner:
             raise Refused("diverged", f"{entry.id} has several head versions: settle it first")
         if standing == "conflicted":
             raise Damaged("conflict-markers", "a merge left conflict markers in the file", 1)
-        if standing in ("same", "stale") and path == entry.path:
+        if standing in ("same", "stale") and path == entry.path and entry.filed:
             if standing == "stale":
                 self.plan.stale.append((path, entry.id))
             return
@@ -172,7 +189,7 @@ class _Planner:
         if path != entry.path:
             self._check_path(path)
         before = carried(self._state, entry, authored_of(entry))
-        edit = HandEdit(before, None, [], False)
+        edit = HandEdit(before, None, [], False) if entry.filed else hand_edits.returned(entry, before, look.said)
         if standing not in ("same", "stale"):
             edit = hand_edits.edit_of(entry, before, look.said, self._limits)
         self.plan.edits.append(Edit(entry, path, edit))
@@ -196,7 +213,18 @@ class _Planner:
             raise Refused("needs-promotion", f"{entry_id} is a rule: rules are promoted, not written")
         if entry_id and any(entry_id == other.entry_id for other in self.plan.additions):
             raise Refused("id-taken", f"another new file says that it is {entry_id}, too")
-        return Addition(path, entry_id, authored, filled)
+        actor = self._workspace.actor(self._actor or self._history.author(path)) if "author" in said.fields else ""
+        arrival = hand_edits.arrival_of(said, actor, self._is_replaceable, self._limits.now)
+        if arrival.left_out:
+            authored = authored._replace(extra=checked_extra(arrival.extra))
+        return Addition(path, entry_id, authored, filled, arrival)
+
+    def _is_replaceable(self, entry_id: str) -> bool:
+        """Whether a new file may say that it replaces an entry: rules are taken out of use by people, and by name."""
+        entry = self._state.entry(entry_id)
+        if entry is None:
+            return entry_id in self._superseded and not is_procedural(entry_id)
+        return entry.status != "deleted" and not entry.procedural
 
     def _check_path(self, path: str) -> None:
         if not is_safe_path(path):
@@ -224,11 +252,18 @@ class _Planner:
             message = f"{rule.id} is a rule: deprecate it to take its file away"
             self.plan.report(rule.path, Refused("rule-protected", message))
         removals = [entry for entry in entries if not entry.procedural]
-        if len(removals) > _MANY and not allow_deletions:
-            message = f"{len(removals)} files are gone at once; --allow-deletions deprecates their entries"
+        if removals and not allow_deletions and self._looks_like_a_mistake(len(removals)):
+            message = (
+                f"{len(removals)} of {len(self.owners)} files are gone at once: bring them back, "
+                "or --allow-deletions deprecates their entries"
+            )
             self.plan.report(removals[0].path, Refused("many-deletions", message))
         else:
             self.plan.removals.extend(removals)
+
+    def _looks_like_a_mistake(self, removals: int) -> bool:
+        """Many files gone, or all of them, or the folder itself: more often a slip or a lost disk than a wish."""
+        return removals > _MANY or (not self._found and (removals > 1 or not os.path.isdir(self._folder.knowledge)))
 
 
 def _spelled(path: str) -> str:

@@ -218,7 +218,9 @@ def _decide(workspace: Workspace, request: DecideTask, kind: str) -> TaskDecided
                 raise _closed(standing)
             _warn_if_elsewhere(workspace, found)
             fields = {"task_id": found.id, "agent": agent}
-            event = writer.append(actor, Draft(TASKS, kind, fields, {"reason": reason} if reason else {}))
+            draft = Draft(TASKS, kind, fields, {"reason": reason} if reason else {})
+            # Another worktree may have told how the task stands, by a clock that is ahead of ours.
+            event = writer.append(actor, draft, after=standing.decided)
             standing = Standing(found.id, wanted, event["event_id"])
     # After the event: a crash in between leaves claims on a closed task, which count for nothing.
     released = tell(workspace, standing, agent)

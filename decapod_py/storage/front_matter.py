@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decapod_py.domain.text import tidy
 
@@ -39,13 +39,7 @@ def render(fields: Iterable[tuple[str, Value]], body: str, extra: str = "") -> b
     """
     lines = [_FENCE]
     for name, value in fields:
-        if not isinstance(value, list):
-            lines.append(f"{name}: {_scalar(value)}")
-        elif value:
-            lines.append(f"{name}:")
-            lines += [f"  - {_scalar(item)}" for item in value]
-        else:
-            lines.append(f"{name}: []")
+        lines += field_lines(name, value)
     if extra and not any(line.startswith(_FENCE) for line in extra.split("\n")):
         lines.append(extra)
     lines.append(_FENCE)
@@ -53,6 +47,13 @@ def render(fields: Iterable[tuple[str, Value]], body: str, extra: str = "") -> b
     if body:
         lines += ["", body]
     return ("\n".join(lines) + "\n").encode()
+
+
+def field_lines(name: str, value: Value) -> list[str]:
+    """One field of the front matter; its name is a plain word."""
+    if not isinstance(value, list):
+        return [f"{name}: {_scalar(value)}"]
+    return [f"{name}:", *(f"  - {_scalar(item)}" for item in value)] if value else [f"{name}: []"]
 
 
 def _scalar(value: str | int | float) -> str:
@@ -107,36 +108,77 @@ def parse(data: bytes, *, markers_are_text: bool = False) -> tuple[Fields, str]:
     if not _opens(text):
         return {}, tidy(text)
     header, body = _split(text)
-    return _fields_of(header), tidy(body)
+    return {**_header(header).fields}, tidy(body)
 
 
 def unknown_lines(data: bytes, known: Iterable[str], *, markers_are_text: bool = False) -> str:
-    """The lines of the front matter that belong to other keys than these, as they are written."""
+    """The lines of the front matter that belong to other keys than these, as they are written.
+
+    Where keys share lines, as in JSON, each gets a line of its own. Raises Damaged where that would change a value.
+    """
     text = _decoded(data)
     if not markers_are_text:
         _refuse_markers(text)
     if not _opens(text):
         return ""
+    header, ours = _split(text)[0], frozenset(known)
+    extra = _others(header, ours)
+    if extra:
+        _refuse_changed(header, extra, ours)
+    return extra
+
+
+def _others(header: str, ours: frozenset[str]) -> str:
+    found = _header(header)
+    return _others_anew(header, found, ours) if found.flow else _others_as_written(header, found, ours)
+
+
+def _others_anew(header: str, found: _Header, ours: frozenset[str]) -> str:
+    """Keys out of braces, a line for each; the remarks above the braces and below them."""
+    pairs = [key for key in found.keys if key.name not in ours]
+    around = header[: found.start].split("\n") + header[found.end :].split("\n")
+    lines = [line.rstrip() for line in around if line.startswith("#")]
+    lines += [f"{_text(key.name)}: {_LINE_END.sub(' ', header[key.value : key.end])}".rstrip() for key in pairs]
+    return "\n".join(lines)
+
+
+_LINE_END = re.compile(r"[ \t]*\n[ \t]*")
+
+
+def _others_as_written(header: str, found: _Header, ours: frozenset[str]) -> str:
     kept: list[str] = []
     remarks: list[str] = []  # they belong to what follows them
-    ours = set(known)
-    keeping = False
-    for line in _split(text)[0].split("\n"):
-        if line.startswith("#"):
-            remarks.append(line.rstrip())
-            continue
-        key = _TOP_LEVEL_KEY.match(line)
+    starts = {header.rfind("\n", 0, key.start) + 1: key for key in found.keys}
+    indent = header[header.rfind("\n", 0, found.start) + 1 : found.start]
+    place, within, keeping = 0, 0, False
+    for line in header.split("\n"):
+        key = starts.get(place)
         if key:
-            keeping = key[1].strip("\"'") not in ours
-        if keeping and (line.strip() or kept):
-            kept += [*remarks, line.rstrip()]
+            keeping, within = key.name not in ours, key.end
+        if line.startswith("#") and place >= within:
+            remarks.append(line.rstrip())
+        elif keeping and (line.strip() or kept):
+            kept += [*remarks, line.removeprefix(indent if indent.isspace() else "").rstrip()]
             remarks = []
         elif key:
             remarks = []
+        place += len(line) + 1
     return "\n".join([*kept, *remarks]).rstrip("\n")
 
 
-_TOP_LEVEL_KEY = re.compile(r"([^\s#\-\[{][^:]*?)\s*:(?:\s|$)")
+def _refuse_changed(header: str, extra: str, ours: frozenset[str]) -> None:
+    """Whoever reads the lines below ours must find the same keys and values, and the same lines."""
+    wanted = {name: value for name, value in _header(header).fields.items() if name not in ours}
+    below = f"id: x\n{extra}\n"
+    try:
+        found = {name: value for name, value in _header(below).fields.items() if name != "id"}
+        # By their words: true is not 1, and what is not a number equals nothing.
+        same = repr(found) == repr(wanted) and _others(below, ours | {"id"}) == extra
+    except Damaged:
+        same = False
+    if not same or any(line.startswith(_FENCE) for line in extra.split("\n")):
+        message = "a key of the front matter cannot be kept as it is written: begin a line with each key"
+        raise Damaged("bad-yaml", message, 1)
 
 
 def _decoded(data: bytes) -> str:
@@ -201,14 +243,50 @@ _TURNS = {
 }
 
 
-def _fields_of(header: str) -> Fields:
+class _Key(NamedTuple):
+    """A key at the top, and where it and its value stand."""
+
+    name: str
+    start: int
+    value: int
+    end: int
+
+
+class _Header(NamedTuple):
+    fields: Fields
+    keys: list[_Key]
+    flow: bool  # in braces
+    start: int
+    end: int
+
+
+class _Events:
+    """The events of a header, and where the last that is more than the end of some lines ended."""
+
+    def __init__(self, events: Iterator[Any]) -> None:
+        self._events = events
+        self.end = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        event = next(self._events)
+        start, end = event.start_mark.index, event.end_mark.index
+        if start < end:
+            self.end = end
+        return event
+
+
+@lru_cache(maxsize=1)  # asked for its fields first, and for its lines next
+def _header(header: str) -> _Header:
     # Costs more to import than most commands take, and only a file that differs is ever parsed.
     import yaml
 
     # Events, not nodes: the composer of the C library recurses, and deep nesting kills the process.
     events = yaml.parse(header, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
     try:
-        return _document(events)
+        return _document(_Events(events))
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         reason = getattr(problem, "problem", None) or getattr(problem, "reason", None) or "it cannot be read"
@@ -220,28 +298,36 @@ _LINES_ABOVE = 2  # marks count from 0, below the opening fence
 _DEEPEST = 20
 
 
-def _document(events: Iterator[Any]) -> Fields:
+def _document(events: _Events) -> _Header:
     import yaml
 
     next(events)  # the stream starts
     if isinstance(next(events), yaml.StreamEndEvent):
-        return {}
+        return _Header({}, [], False, 0, 0)
     first = next(events)
     if not isinstance(first, yaml.MappingStartEvent):
         raise _damage(first, "not-a-mapping", "the front matter has no `key: value` lines")
-    fields = _mapping(events, 1)
+    keys: list[_Key] = []
+    fields = _mapping(events, 1, keys)
+    end = events.end
     next(events)  # the document ends
     after = next(events)
     if not isinstance(after, yaml.StreamEndEvent):
         raise _damage(after, "bad-yaml", "the front matter goes on after its end")
-    return fields
+    return _Header(fields, keys, bool(first.flow_style), _start(first), end)
+
+
+def _start(event: Any) -> int:
+    place: int = event.start_mark.index
+    return place
 
 
 def _damage(event: Any, code: str, message: str) -> Damaged:
     return Damaged(code, message, event.start_mark.line + _LINES_ABOVE)
 
 
-def _mapping(events: Iterator[Any], depth: int) -> Fields:
+def _mapping(events: _Events, depth: int, keys: list[_Key] | None = None) -> Fields:
+    """A mapping; `keys` is told where each key stands."""
     import yaml
 
     fields: Fields = {}
@@ -250,11 +336,15 @@ def _mapping(events: Iterator[Any], depth: int) -> Fields:
             raise _damage(key, "bad-yaml", "a key of the front matter is not a word")
         if key.value in fields:
             raise _damage(key, "duplicate-key", f"the front matter has the key {key.value!r} twice")
-        fields[key.value] = _value(next(events), events, depth)
+        value = next(events)
+        fields[key.value] = _value(value, events, depth)
+        if keys is not None:
+            start = _start(value)
+            keys.append(_Key(key.value, _start(key), start, max(start, events.end)))
     return fields
 
 
-def _sequence(events: Iterator[Any], depth: int) -> list[Any]:
+def _sequence(events: _Events, depth: int) -> list[Any]:
     import yaml
 
     items = []
@@ -263,7 +353,7 @@ def _sequence(events: Iterator[Any], depth: int) -> list[Any]:
     return items
 
 
-def _value(event: Any, events: Iterator[Any], depth: int) -> Any:
+def _value(event: Any, events: _Events, depth: int) -> Any:
     import yaml
 
     if isinstance(event, yaml.ScalarEvent):

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from decapod_py.domain.authored import Authored, decimal, with_lifetime
 from decapod_py.domain.entry import ROOT_SCOPE, Entry
 from decapod_py.domain.provenance import check_provenance
 from decapod_py.domain.text import LONGEST_TITLE, check_content, check_label, check_tags, check_title
-from decapod_py.foundation.clock import format_time
+from decapod_py.foundation.clock import format_time, parse_time
 from decapod_py.foundation.errors import Misused
-from decapod_py.storage.front_matter import parse, unknown_lines
+from decapod_py.storage.front_matter import field_lines, parse, unknown_lines
 from decapod_py.views.markdown import KEYS, entry_fields
 
 # Who and when an entry is, is not for a text editor to say.
 IDENTITY = ("id", "author", "contributors", "created_at", "updated_at", "supersedes")
 _BY_HAND = ("active", "deprecated")
+_ON_ARRIVAL = (*_BY_HAND, "stale", "superseded")
 _TTL_POLICIES = ("ephemeral", "decay", "persistent")
 
 
@@ -40,6 +43,16 @@ class HandEdit(NamedTuple):
     status: str | None  # that the file sets, if it is another than before
     restored: list[str]  # fields that were changed and are not taken in
     provenance_changed: bool
+
+
+class Arrival(NamedTuple):
+    """What a new file says about its life before it came here."""
+
+    status: str
+    created_at: str | None
+    supersedes: tuple[str, ...]
+    left_out: list[str]  # fields that are not taken in
+    extra: str  # what those said, under names of their own
 
 
 class Limits(NamedTuple):
@@ -80,6 +93,68 @@ def edit_of(entry: Entry, before: Authored, said: Said, limits: Limits) -> HandE
         restored,
         authored.provenances != before.provenances,
     )
+
+
+def returned(entry: Entry, before: Authored, said: Said) -> HandEdit:
+    """A file that came back as it was: its entry is what it was before the file was taken away."""
+    status = said.fields.get("status")
+    revived = status if entry.status == "deprecated" and status == "active" else None
+    return HandEdit(before, revived, [], False)
+
+
+def arrival_of(said: Said, actor: str, replaceable: Callable[[str], bool], now: int) -> Arrival:
+    """The part of a new file that speaks of the time before: kept where it can be, else noted beside the rest.
+
+    The ledger says who recorded an entry and when; what the file says about that is its author's own front matter.
+    """
+    status = said.fields.get("status")
+    created = _moment_until(said.fields.get("created_at"), now)
+    named = [str(one).strip() for one in _listed(said.fields.get("supersedes"))]
+    supersedes = tuple(dict.fromkeys(one for one in named if one != said.id and replaceable(one)))
+    kept = {
+        "status": status in _ON_ARRIVAL,
+        "created_at": created is not None,
+        "supersedes": len(supersedes) == len(set(named)),
+        "author": said.fields.get("author") == actor,
+    }
+    left_out = [
+        key
+        for key in ("status", *IDENTITY[1:])
+        if said.fields.get(key) not in (None, "", [], {}) and not kept.get(key, False)
+    ]
+    lines = [line for key in left_out for line in _noted(said, key)]
+    return Arrival(
+        str(status) if kept["status"] else "active",
+        None if created is None else format_time(created),
+        supersedes,
+        left_out,
+        "\n".join([*([said.extra] if said.extra else []), *lines]),
+    )
+
+
+def _noted(said: Said, key: str) -> list[str]:
+    """A field under a name that has no meaning here, unless the file has that already."""
+    name, value = f"original_{key}", said.fields[key]
+    if name in said.fields:
+        return []
+    texts = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in _listed(value)]
+    return field_lines(name, texts if isinstance(value, list) else texts[0])
+
+
+def _listed(value: Any) -> list[Any]:
+    items = value if isinstance(value, list) else [value]
+    return [item for item in items if item is not None]
+
+
+def _moment_until(written: Any, now: int) -> int | None:
+    """A moment that can be read and has been."""
+    for spelled in (written, f"{written}Z"):  # many leave the zone out
+        try:
+            moment = parse_time(spelled) if isinstance(written, str) else now + 1
+        except Misused:
+            continue
+        return moment if moment <= now else None
+    return None
 
 
 def entry_from(said: Said, stem: str, provenance: str, limits: Limits) -> tuple[Authored, list[str]]:
@@ -155,7 +230,7 @@ def _texts(fields: dict[str, Any], name: str) -> list[str]:
         return []
     if isinstance(value, str) and name in ("tags", "aliases"):
         value = value.split(",")
-    items = value if isinstance(value, list) else [value]
+    items = _listed(value)
     if not all(isinstance(item, (str, int, float)) and not isinstance(item, bool) for item in items):
         raise Misused("bad-field", f"{name} must be a list of texts")
     return [str(item).strip() for item in items if str(item).strip()]

@@ -49,6 +49,7 @@ SAID = {
     ),
     "unknown": ("no entry has this file, so it is not knowledge", "decapod sync takes it in"),
     "crowded": ("another entry has a file of this name", "decapod sync gives it another name"),
+    "returned": ("the file was taken away and came back", "decapod sync revives its entry; or remove the file"),
     "undeleted": ("the entry was deleted and its file is still there", "remove the file"),
 }
 
@@ -176,6 +177,7 @@ _LEFT_ALONE = {
     "damaged": "is empty or cannot be read; it is left as it is",
     "diverged": "waits until the entry, which has several head versions, is settled",
     "outside": "lies behind a link that leaves the repository; it is not written",
+    "returned": "was taken away and came back; decapod sync revives the entry",
     "unwritable": "cannot be written; decapod doctor --fix tries again",
 }
 
@@ -189,8 +191,10 @@ def _finish(
 ) -> Seen:
     """Makes one file equal the fold if that loses nothing; returns what it is afterwards."""
     seen = _look(connection, pages, path, entry)
-    if entry.status == "deleted" or not entry.filed or entry.path != path:
+    if entry.status == "deleted" or entry.path != path:
         return _removed(pages, path, seen, durable)
+    if not entry.filed:  # nobody but a person brings such a file back
+        return GONE if seen.state == "missing" else seen._replace(state="returned")
     if seen.state != "stale" and (seen.state != "missing" or stays_away(path)):
         return seen
     try:
@@ -282,6 +286,8 @@ def _rewritten(connection: Connection, pages: Pages, entry: Entry) -> Seen:
     file = pages.file(entry.path)
     if not _stays_inside(pages.knowledge, os.path.dirname(file)):
         return Seen("outside", "")
+    if not entry.filed:
+        return _removed(pages, entry.path, _look(connection, pages, entry.path, entry), durable=True)
     seen = _finish(connection, pages, entry.path, entry, lambda _: True, durable=True)
     if seen.state not in ("diverged", "edited"):
         return seen
@@ -331,10 +337,10 @@ def _unlike(pages: Pages, known: dict[str, str], where: str = "1") -> list[Page]
     hidden = outside_sparse_checkout(pages)
     found = []
     rows = pages.state.connection.execute(
-        f"SELECT path, id, status != 'deleted' AND filed FROM entries WHERE {where} ORDER BY path, 3 DESC, id"
+        f"SELECT path, id, status, status != 'deleted' AND filed FROM entries WHERE {where} ORDER BY path, 4 DESC, id"
     ).fetchall()
     rightful_owners = _shared_paths(pages.state)
-    for path, entry_id, filed in rows:
+    for path, entry_id, status, filed in rows:
         now = _stamp(pages.file(path))
         if rightful_owners.get(path, entry_id) != entry_id:
             if filed:
@@ -342,7 +348,7 @@ def _unlike(pages: Pages, known: dict[str, str], where: str = "1") -> list[Page]
             continue
         if not filed:
             if now:
-                found.append(Page(path, entry_id, "undeleted"))
+                found.append(Page(path, entry_id, unwanted(status)))
         elif not now:
             if path not in hidden:
                 found.append(Page(path, entry_id, "missing"))
@@ -416,8 +422,13 @@ def page_of(state: State, path: str, entry: Entry | None, data: bytes | None) ->
     if entry is None or entry.path != path:
         return Page(path, "", "same" if data is None else _claimed(data))
     if entry.status == "deleted" or not entry.filed:
-        return Page(path, entry.id, "same" if data is None else "undeleted")
+        return Page(path, entry.id, "same" if data is None else unwanted(entry.status))
     return Page(path, entry.id, classify(data, entry, lambda: recorded_states(state, entry.id)))
+
+
+def unwanted(status: str) -> str:
+    """What the file of an entry that should have none is."""
+    return "undeleted" if status == "deleted" else "returned"
 
 
 def recorded_states(state: State, entry_id: str) -> Recorded:

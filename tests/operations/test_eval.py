@@ -97,6 +97,11 @@ def test_a_file_of_which_nothing_can_be_measured_is_refused(repository: Path, fi
 
     assert refusal(repository, "eval", "retrieval", str(file)) == (1, "no-queries")
 
+    file.write_text('{"query": "x"}\n[]\n')
+    told = run(repository, "eval", "retrieval", str(file)).stderr
+    assert "line 1: relevant is missing, or no list of entry ids" in told
+    assert "line 2: it is not an object" in told
+
 
 def test_a_file_that_is_not_there_and_a_mode_that_is_none_are_misuse(repository: Path, file: Path) -> None:
     assert refusal(repository, "eval", "retrieval", "nowhere.jsonl") == (2, "no-file")

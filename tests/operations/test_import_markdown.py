@@ -95,6 +95,30 @@ def test_a_vault_outside_the_repository_is_named_without_the_way_to_it(
     assert [entry["provenance"] for entry in by_title(knowledge).values()] == ["url:file:vault/a%20b/Note%20%231.md"]
 
 
+def test_two_folders_of_one_name_are_told_apart_by_a_name_that_is_given(
+    knowledge: Any, refused: Any, repository: Path, tmp_path: Path
+) -> None:
+    ours = write(tmp_path / "one" / "notes", {"index.md": "Ours.\n"})
+    theirs = write(tmp_path / "two" / "notes", {"index.md": "Theirs.\n"})
+    knowledge.import_(file=str(ours))
+
+    (bad,) = knowledge.import_(file=str(theirs))["bad"]
+    assert (bad["code"], "name it with --name" in bad["message"]) == ("id-taken", True)
+
+    assert counts(knowledge.import_(file=str(theirs), name="their notes")) == (1, 1, 0, 0)
+    assert counts(knowledge.import_(file=str(theirs), name="their notes")) == (1, 0, 1, 0)
+    found = [knowledge.get(id=entry["id"]) for entry in knowledge.list()["entries"]]
+    assert {(entry["content"], entry["provenance"]) for entry in found} == {
+        ("Ours.", "url:file:notes/index.md"),
+        ("Theirs.", "url:file:their%20notes/index.md"),
+    }
+    write(repository / "notes", {"a.md": "A.\n", "b.jsonl": "{}\n"})
+    refused("bad-name", 2, knowledge.import_, file="notes", name="mine")
+    refused("bad-name", 2, knowledge.import_, file="notes/b.jsonl", name="mine")
+    refused("bad-name", 2, knowledge.import_, file=str(theirs), name="../x")
+    refused("empty", 2, knowledge.import_, file=str(theirs), name=" ")
+
+
 def test_a_second_run_adds_nothing(knowledge: Any, opened: Any, repository: Path) -> None:
     write(repository / "notes", {"a.md": "One.\n", "b/a.md": "Two.\n", "c.md": NOTE})
     knowledge.import_(file="notes")
@@ -173,7 +197,7 @@ BAD_FILES: dict[str, tuple[str | bytes, str, int | None]] = {
     "empty.md": ("", "empty", 1),
     "latin.md": ("Größe\n".encode("latin-1"), "not-utf8", 1),
     "long.md": ("x" * 5_000_000, "too-long", None),
-    "mark.md": ("---\n\ufeffdate: x\n---\nText\n", "bad-field", None),
+    "mark.md": ("---\n\ufeffdate: x\n---\nText\n", "bad-yaml", 1),
     "number.md": ("---\nconfidence: high\n---\nText\n", "bad-field", None),
     "secret.md": ("The key is ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a" + "\n", "secret", None),
     "secret too.md": ("---\ntoken: ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a" + "\n---\nx\n", "secret", None),
@@ -239,6 +263,23 @@ def test_names_that_no_checkout_could_have_are_changed_and_stay_findable(knowled
     assert counts(knowledge.import_(file="notes")) == (4, 0, 4, 0)
 
 
+def test_a_file_that_nobody_took_in_yet_keeps_its_name_and_its_text(
+    knowledge: Any, opened: Any, repository: Path, tmp_path: Path
+) -> None:
+    write(repository / ".decapod" / "knowledge", {"todo.md": "Mine.\n"})
+    vault = write(tmp_path / "vault", {"todo.md": "Theirs.\n"})
+
+    assert counts(knowledge.import_(file=str(vault))) == (1, 1, 0, 0)
+    opened.sync()
+
+    found = [knowledge.get(id=entry["id"]) for entry in knowledge.list()["entries"]]
+    assert {(entry["content"], entry["provenance"].partition(":")[0]) for entry in found} == {
+        ("Mine.", "person"),
+        ("Theirs.", "url"),
+    }
+    assert (repository / ".decapod" / "knowledge" / "todo.md").read_text().endswith("Mine.\n")
+
+
 def test_an_id_of_a_vault_s_own_is_an_alias_and_one_that_is_unique_stays(knowledge: Any, repository: Path) -> None:
     uuid = "6f1c2a52-1c1e-4a37-9d0c-0b0f8f2f7a11"
     write(repository / "notes", {"a.md": "---\nid: 7\n---\nOne\n", "b.md": f"---\nid: {uuid}\n---\nTwo\n"})
@@ -286,6 +327,17 @@ def test_links_between_imported_notes_resolve(knowledge: Any, opened: Any, repos
 
     knowledge.import_(file="vault")
 
+    assert opened.links.broken()["links"] == []
+
+
+def test_a_folder_that_only_rules_may_have_is_renamed_and_links_to_it_resolve(
+    knowledge: Any, opened: Any, repository: Path
+) -> None:
+    write(repository / "notes", {"a.md": "See [[procedural/how]].\n", "procedural/how.md": "Like this.\n"})
+
+    knowledge.import_(file="notes")
+
+    assert (repository / ".decapod" / "knowledge" / "_procedural" / "how.md").exists()
     assert opened.links.broken()["links"] == []
 
 

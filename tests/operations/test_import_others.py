@@ -79,6 +79,54 @@ def test_decision_records_keep_their_status_their_date_and_what_they_replace(
     assert opened.rebuild(check=True)["ok"]
 
 
+USE_FILES = "# 1. Use files\n\n## Status\n\nAccepted\n"
+USE_LOGS = "# 2. Use logs\n\n## Status\n\nAccepted\n\nSupersedes [1. Use files](0001-use-files.md)\n"
+
+
+@pytest.mark.parametrize("place", ["repository/docs/adr", "elsewhere/adr"])
+def test_a_record_that_comes_later_supersedes_one_that_is_here(
+    knowledge: Any, opened: Any, tmp_path: Path, place: str
+) -> None:
+    records = write(tmp_path / place, {"0001-use-files.md": USE_FILES})
+    knowledge.import_(file=str(records))
+    write(records, {"0002-use-logs.md": USE_LOGS})
+
+    assert (counts(knowledge.import_(file=str(records))), opened.warnings) == ((2, 1, 1, 0), [])
+
+    found = by_title(knowledge)
+    assert found["1. Use files"]["status"] == "superseded"
+    assert found["2. Use logs"]["supersedes"] == [found["1. Use files"]["id"]]
+    assert opened.rebuild(check=True)["ok"]
+
+
+def test_a_record_whose_file_says_by_now_what_replaced_it_is_superseded_all_the_same(
+    knowledge: Any, repository: Path
+) -> None:
+    records = write(repository / "docs" / "adr", {"0001-use-files.md": USE_FILES})
+    knowledge.import_(file="docs/adr")
+    replaced = USE_FILES.replace("Accepted", "Superseded by [2. Use logs](0002-use-logs.md)")
+    write(records, {"0001-use-files.md": replaced, "0002-use-logs.md": USE_LOGS})
+
+    imported = knowledge.import_(file="docs/adr", keep_going=True)
+
+    assert [(bad["file"], bad["code"]) for bad in imported["bad"]] == [("0001-use-files.md", "id-taken")]
+    assert by_title(knowledge)["1. Use files"]["status"] == "superseded"
+
+
+def test_what_an_import_may_not_supersede_is_told(knowledge: Any, opened: Any, repository: Path) -> None:
+    write(repository / "docs" / "adr", {"0001-use-files.md": USE_FILES, "0002-use-logs.md": USE_LOGS})
+    knowledge.import_(file="docs/adr/0001-use-files.md")
+    (files,) = by_title(knowledge).values()
+
+    knowledge.import_(file="docs/adr/0002-use-logs.md")
+
+    assert opened.warnings == [
+        f"0002-use-logs.md says that it supersedes {files['id']}, which an import by itself does not take out of use: "
+        f"if it is so, decapod knowledge deprecate {files['id']}"
+    ]
+    assert by_title(knowledge)["1. Use files"]["status"] == "active"
+
+
 def test_a_form_that_was_named_is_the_one_that_is_read(knowledge: Any, repository: Path) -> None:
     write(repository / "docs" / "adr", {"0001-x.md": "# X\n\n## Status\n\nDeprecated\n"})
     assert knowledge.import_(file="docs/adr", format="markdown", dry_run=True)["formats"] == {"markdown": 1}
@@ -107,6 +155,13 @@ def test_instructions_become_an_entry_a_heading_which_is_cited_and_watched(knowl
     assert counts(knowledge.import_(file="AGENTS.md")) == counts(knowledge.import_(file="CLAUDE.md")) == (3, 0, 3, 0)
     write(repository, {"AGENTS.md": AGENTS.replace("Run `make -j`.", "Ask somebody who knows about it first.")})
     assert by_title(knowledge)["Fast"]["drift"] == "changed"
+
+
+def test_headings_without_a_name_are_told_apart(knowledge: Any, repository: Path) -> None:
+    write(repository, {"AGENTS.md": "Be brief.\n\n#\n\nRun it.\n\n# !\n\nStop it.\n\n# !\n\nAsk.\n"})
+
+    assert counts(knowledge.import_(file="AGENTS.md")) == (4, 4, 0, 0)
+    assert counts(knowledge.import_(file="AGENTS.md")) == (4, 0, 4, 0)
 
 
 def test_instructions_without_a_word_of_their_own_are_reported(knowledge: Any, repository: Path) -> None:

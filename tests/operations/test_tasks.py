@@ -434,6 +434,36 @@ def test_a_task_that_another_worktree_recorded_can_be_claimed_and_completed(repo
     assert opened.rebuild(check=True)["ok"]
 
 
+@pytest.mark.parametrize("ahead", [20_000, 24 * HOUR])
+def test_a_decision_holds_over_the_one_it_was_made_from_whatever_the_clocks_say(
+    repository, opened, tasks, task, clock, tmp_path, ahead
+):
+    tasks.cancel(task_id=task)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "A task")
+    git(repository, "worktree", "add", "-q", "-b", "other", str(tmp_path / "other"))
+    with Decapod(tmp_path / "other", actor="Ben", clock=lambda: clock() + ahead) as other:
+        other.tasks.reopen(task_id=task)
+        tasks.claim(task_id=task, aspect="docs", agent="one")
+
+        decided = tasks.complete(task_id=task)
+
+        assert (decided["status"], [claim["agent"] for claim in decided["released"]]) == ("completed", ["one"])
+        for seen in (tasks, other.tasks):
+            assert [one["status"] for one in seen.status(task_id=task)["tasks"]] == ["completed"]
+            with pytest.raises(Refused) as refusal:
+                seen.claim(task_id=task, aspect="docs", agent="two")
+            assert refusal.value.code == "task-closed"
+    git(tmp_path / "other", "add", "-A")
+    git(tmp_path / "other", "commit", "-qm", "Open again")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "Done")
+    git(repository, "merge", "-q", "--no-edit", "other")
+    database(repository).unlink()  # what the ledger says by itself
+    assert [one["status"] for one in tasks.status(task_id=task)["tasks"]] == ["completed"]
+    assert opened.ledger.verify()["ok"]
+
+
 def test_claiming_needs_a_git_directory_that_can_be_written_and_nothing_else_does(repository, tasks, task):
     git_dir = repository / ".git"
     shutil.rmtree(git_dir / "decapod")

@@ -337,6 +337,14 @@ def test_export_gives_its_lines_where_no_file_is_named(knowledge):
     }
 
 
+@pytest.mark.parametrize("output", [".decapod/knowledge/out.jsonl", ".decapod/ledgers/x", "src/../.decapod"])
+@pytest.mark.parametrize("form", ["jsonl", "markdown"])
+def test_nothing_is_exported_into_the_folder_of_knowledge_itself(knowledge, output, form):
+    with pytest.raises(Exception, match=r"is inside \.decapod") as refused:
+        knowledge.export(output=output, format=form)
+    assert refused.value.code == "own-folder"
+
+
 def test_export_may_be_narrowed_by_status(knowledge, clock):
     knowledge.add(id="a", title="A", text="x", provenance=["cmd:x"])
     knowledge.add(id="b", title="B", text="y", provenance=["cmd:x"], ttl_policy="ephemeral")

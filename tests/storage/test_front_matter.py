@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from decapod_py.domain.text import tidy
-from decapod_py.storage.front_matter import Damaged, conflict_sides, parse, render
+from decapod_py.storage.front_matter import Damaged, conflict_sides, parse, render, unknown_lines
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 awkward = st.sampled_from(
@@ -338,6 +338,50 @@ def test_a_conflict_splits_into_the_two_full_texts():
 )
 def test_markers_that_do_not_pair_up_have_no_sides(data: bytes):
     assert conflict_sides(data) is None
+
+
+@pytest.mark.parametrize(
+    ("header", "others"),
+    [
+        ('{"title":"J","x y":["w"],"tags":["m"]}', 'x y: ["w"]'),
+        ('{title: J, q: "a  b", day: 2026-01-01,\n  r: [1,\n  2], s: }', 'q: "a  b"\nday: 2026-01-01\nr: [1, 2]\ns:'),
+        ("# mine\n{title: J, q: 1}", "# mine\nq: 1"),
+        ("meta: {a: 1,\ntitle: h, b: 2}\ntags: [t]", "meta: {a: 1,\ntitle: h, b: 2}"),
+        ("  title: J\n  q:\n    - a", "q:\n  - a"),
+        ('q: "a\n# b"\ntitle: J', 'q: "a\n# b"'),
+        ("q: |\n  a\n  # b\n\n  title: c\n# ours\ntitle: J", "q: |\n  a\n  # b\n\n  title: c"),
+        ("? q\n: a\ntitle: J", "? q\n: a"),
+        ('{"title": "\U0001f600", "\u00e9": "\U0001f600"}', '\u00e9: "\U0001f600"'),
+    ],
+)
+def test_other_keys_are_taken_whole(header: str, others: str):
+    assert unknown_lines(f"---\n{header}\n---\n".encode(), ["title", "tags"]) == others
+
+
+@pytest.mark.parametrize("header", ["{m: {a: 1, # c\n b: 2}}", '{m: "a\n\n b"}', 'm: "a\n---b"'])
+def test_other_keys_that_would_change_below_ours_are_damage(header: str):
+    with pytest.raises(Damaged, match="begin a line with each key"):
+        unknown_lines(f"---\n{header}\n---\n".encode(), ["title", "tags"])
+
+
+_PLAIN = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
+_NESTED = st.recursive(
+    _PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["title", "tags", "q", "x y", "z"]), _NESTED),
+    st.sampled_from([True, False, None]),
+)
+def test_other_keys_mean_the_same_below_ours_or_are_damage(fields, flow):
+    data = f"---\n{yaml.safe_dump(fields, default_flow_style=flow, allow_unicode=True)}---\n".encode()
+    try:
+        wanted = {name: value for name, value in parse(data)[0].items() if name not in ("title", "tags")}
+        others = unknown_lines(data, ["title", "tags"])
+    except Damaged:
+        return
+    assert parse(render([("title", "J")], "", others))[0] == {"title": "J", **wanted}
 
 
 def test_nothing_heavy_is_imported_before_a_file_is_parsed():

@@ -12,6 +12,7 @@ from support import StandingClock, decapod, git
 
 from decapod_py.foundation.errors import DecapodError
 from decapod_py.surfaces.mcp import toolsets
+from decapod_py.surfaces.mcp.adapting import ask
 from decapod_py.surfaces.mcp.server import listed
 from decapod_py.views import embedding
 from decapod_py.workspace import Workspace
@@ -178,6 +179,17 @@ def test_a_near_duplicate_is_told_beside_the_answer(tools: Tools, workspace: Wor
 
     assert write(tools).keys() == {"id", "path"}
     assert workspace.warnings == [f"{first['id']} says nearly the same: Retries"]
+
+
+def test_an_update_of_what_is_out_of_use_says_that_searches_do_not_show_it(tools: Tools, workspace: Workspace) -> None:
+    item = write(tools)["id"]
+    ask(workspace, "knowledge.deprecate", id=item, reason="Old.")
+
+    write(tools, id=item, content="They stop at four.")
+
+    assert workspace.warnings == [
+        f"{item} is deprecated: lists and searches do not show it until somebody runs decapod knowledge revive {item}"
+    ]
 
 
 def test_an_update_of_what_is_unknown_or_deleted_is_refused(tools: Tools, refused: Any) -> None:
@@ -459,7 +471,9 @@ def test_a_list_has_pages_a_total_and_a_beginning_in_time(tools: Tools, clock: S
         "updated": "2026-03-04T12:00:00.000Z",
         "tags": ["x"],
     }
-    assert tools("list", since="2026-03-04T00:00:00Z")["total"] == 2
+    for since in ("2026-03-04T00:00:00Z", "2026-03-04T00:00:00", "2026-03-04T00:00", "2026-03-04"):
+        assert tools("list", since=since)["total"] == 2
+    assert len(tools("agent_list", active_since="2026-03-04T00:00:00.5")["agents"]) == 1
     assert tools("list", offset=9) == {"items": [], "total": 5}
 
 

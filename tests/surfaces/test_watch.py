@@ -89,3 +89,21 @@ def test_it_outlives_a_branch_that_has_no_knowledge(repository: Path, watching: 
     (vault / "two.md").write_text("Two.\n")
     (added,) = json.loads(watching.stdout.readline())["added"]
     assert added["path"] == "two.md"
+
+
+def test_a_file_that_goes_and_comes_back_ends_up_as_it_was(repository: Path, watching: subprocess.Popen[str]) -> None:
+    file = repository / ".decapod" / "knowledge" / "one.md"
+    assert watching.stdout
+    file.write_text("One.\n")
+    (added,) = json.loads(watching.stdout.readline())["added"]
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "One")
+
+    file.rename(repository / "away.md")
+    assert json.loads(watching.stdout.readline())["deprecated"] == [added["id"]]
+    (repository / "away.md").rename(file)
+    assert json.loads(watching.stdout.readline())["revived"] == [added["id"]]
+
+    entry = decapod(repository, "knowledge", "get", added["id"])
+    assert (entry["status"], entry["content"]) == ("active", "One.")
+    assert file.exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import count
 from typing import NamedTuple
 
 from decapod_py.domain.anchors import split_lines
@@ -22,6 +23,7 @@ class Section(NamedTuple):
     text: str
     first: int
     last: int
+    name: str  # tells it from all others of its file: its slug, or its number among headings without one
 
 
 def recognises(path: str) -> bool:
@@ -39,7 +41,10 @@ def sections(text: str, path: str) -> Iterator[Section]:
         _section(heading.text, heading.slug, lines, heading.first, after - 1)
         for heading, after in zip(headings, starts[1:], strict=True)
     ]
+    nameless = count(1)
     for section in (before, *found):
+        if section.title is not None and not section.slug:
+            section = section._replace(name=f" {next(nameless)}")
         if section.text:
             yield section
 
@@ -48,8 +53,8 @@ def _section(title: str | None, slug: str, lines: list[str], heading: int, last:
     below = heading + 1 if _is_underlined(lines, heading) else heading
     said = [number for number in range(below + 1, last + 1) if lines[number - 1].strip()]
     if not said:
-        return Section(title, slug, "", heading, heading)
-    return Section(title, slug, "\n".join(lines[below : said[-1]]), heading or said[0], said[-1])
+        return Section(title, slug, "", heading, heading, slug)
+    return Section(title, slug, "\n".join(lines[below : said[-1]]), heading or said[0], said[-1], slug)
 
 
 def _is_underlined(lines: list[str], heading: int) -> bool:

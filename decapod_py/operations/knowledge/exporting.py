@@ -13,6 +13,7 @@ from decapod_py.foundation.errors import Refused
 from decapod_py.foundation.files import write_whole
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge.entries import confidence
+from decapod_py.workspace import FOLDER
 
 if TYPE_CHECKING:
     from decapod_py.domain.entry import Entry
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 @operation(tool=False)
 def export(workspace: Workspace, request: Export) -> Exported:
     """Write entries out: JSON lines, or a folder of Markdown for any editor and Obsidian. Import reads both."""
+    _refuse_own_folder(workspace, request.output)
     state = workspace.state()
     now = workspace.clock()
     entries = (
@@ -41,6 +43,17 @@ def export(workspace: Workspace, request: Export) -> Exported:
     except (OSError, ValueError) as problem:
         raise _cannot_write(request.output, problem) from None
     return {"format": "jsonl", "count": len(lines), "output": request.output}
+
+
+def _refuse_own_folder(workspace: Workspace, output: str | None) -> None:
+    """An export is no knowledge: among the ledgers it is damage, and among the Markdown every entry would be twice."""
+    own = os.path.join(os.path.realpath(workspace.root), FOLDER)
+    try:
+        target = os.path.realpath(os.path.join(workspace.directory, output or "."))
+    except ValueError as problem:
+        raise _cannot_write(output or "", problem) from None
+    if output is not None and os.path.commonpath([own, target]) == own:
+        raise Refused("own-folder", f"{output!r} is inside {FOLDER}, which is for knowledge itself", "write elsewhere")
 
 
 def _cannot_write(output: str, problem: OSError | ValueError) -> Refused:

@@ -9,6 +9,7 @@ from decapod_py.domain.authored import Authored, authored_of
 from decapod_py.domain.entry import Entry, is_procedural
 from decapod_py.domain.fold import fold_entry, versions_of
 from decapod_py.domain.naming import markdown_path, path_as_named
+from decapod_py.domain.text import check_label, visible
 from decapod_py.foundation.errors import DecapodError, Misused, Refused
 from decapod_py.operations.catalogue import operation
 from decapod_py.operations.knowledge.add import decide, draft_of
@@ -17,7 +18,9 @@ from decapod_py.operations.knowledge.discretion import without_secrets
 from decapod_py.operations.knowledge.entries import refuse_held_key
 from decapod_py.operations.knowledge.incoming import readers
 from decapod_py.operations.knowledge.incoming.rows import Row, Source, Unread
-from decapod_py.views import firewall
+from decapod_py.storage.folders import read_regular
+from decapod_py.storage.front_matter import Damaged
+from decapod_py.views import firewall, hand_edits
 
 if TYPE_CHECKING:
     from decapod_py.operations.requests import Import
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from decapod_py.workspace import Workspace
     from decapod_py.writer import Draft, Writer
 
+_MOST_TOLD = 20
+_LARGEST_FILE = 16 * 1024 * 1024
 _BATCH = 2_000  # entries that share one fsync and one transaction; others get their turn in between
 
 
@@ -35,7 +40,7 @@ class _Seen(NamedTuple):
     ids: dict[str, Row]
     keys: dict[tuple[str, str], Row]
     promotions: set[str]
-    superseded: set[str]  # ids that come superseded
+    superseded: set[str]  # ids that come superseded, or are here by a decision record that is read again
 
 
 @operation(writes=True, tool=False)
@@ -74,7 +79,15 @@ def import_(workspace: Workspace, request: Import) -> Imported:
 def _source(workspace: Workspace, request: Import) -> Source:
     if "\0" in request.file:
         raise Misused("no-file", f"{request.file!r} cannot be read: it is no name of a file")
-    return Source(request.file, os.path.join(workspace.directory, request.file), request.format, {})
+    place = os.path.join(workspace.directory, request.file)
+    return Source(request.file, place, request.format, {}, _called(request.name))
+
+
+def _called(given: str | None) -> str | None:
+    name = None if given is None else check_label(given, "name")
+    if name and (name in (".", "..") or "/" in name or "\\" in name):
+        raise Misused("bad-name", f"{visible(name)!r} is no name of a folder", "give a name without slashes")
+    return name
 
 
 def _check(workspace: Workspace, request: Import, source: Source, result: Imported) -> tuple[list[Row], frozenset[str]]:
@@ -84,6 +97,7 @@ def _check(workspace: Workspace, request: Import, source: Source, result: Import
     resolver = resolver_of(workspace, advises=False)
     formats = result["formats"]
     good: list[Row] = []
+    new: list[Row] = []
     for row in readers.rows(workspace, source):
         result["read"] += 1
         formats[row.format] = formats.get(row.format, 0) + 1
@@ -95,6 +109,7 @@ def _check(workspace: Workspace, request: Import, source: Source, result: Import
                 authored = resolved_where_possible(resolver, row.authored)
                 names = [row.entry_id, row.path]
                 row = row._replace(authored=without_secrets(workspace, authored, request.allow_secret, names))
+                new.append(row)
             else:
                 result["unchanged"] += 1
             good.append(row)
@@ -102,6 +117,7 @@ def _check(workspace: Workspace, request: Import, source: Source, result: Import
             result["bad"].append(_problem(row, problem.code, problem.message))
         if not result["read"] % 500:
             workspace.progress("checking", result["read"], None)
+    _tell_what_stays(workspace, state, new, seen.superseded)
     return good, frozenset(seen.superseded)
 
 
@@ -112,13 +128,31 @@ def _problem(row: Row | Unread, code: str, message: str) -> FileProblem:
 def _is_new(workspace: Workspace, state: State, row: Row, seen: _Seen) -> bool:
     """Whether the row says something that is not here. Refuses what may not come in."""
     _refuse_twice(row, seen)
+    replaced = row.format == "adr" and row.status == "superseded"
+    if replaced and row.identity == "place":
+        seen.superseded.add(row.entry_id or "")  # whatever its file says by now, it is the same record
     if _is_unchanged(state, row):
+        if replaced and row.identity == "name":
+            seen.superseded.add(row.entry_id or "")
         return False
     if row.entry_id and is_procedural(row.entry_id):
         _refuse_unpromoted(workspace, state, row, seen.promotions)
     elif row.entry_id and row.status == "superseded":
         seen.superseded.add(row.entry_id)
     return True
+
+
+def _tell_what_stays(workspace: Workspace, state: State, rows: list[Row], superseded: set[str]) -> None:
+    """An import takes nothing of ours out of use but records that it reads again: what more it asks for is told."""
+    asked = [(row, named) for row in rows for named in row.supersedes if named not in superseded]
+    kept = [(row, known) for row, named in asked if (known := state.entry(named)) and known.status == "active"]
+    for row, known in kept[:_MOST_TOLD]:
+        workspace.warnings.append(
+            f"{visible(_place(row))} says that it supersedes {known.id}, which an import by itself does not take out "
+            f"of use: if it is so, decapod knowledge deprecate {known.id}"
+        )
+    if len(kept) > _MOST_TOLD:
+        workspace.warnings.append(f"{len(kept) - _MOST_TOLD} more say that they supersede entries that stay active")
 
 
 def _refuse_twice(row: Row, seen: _Seen) -> None:
@@ -146,10 +180,17 @@ def _is_unchanged(state: State, row: Row) -> bool:
     if known:
         if _says(known, row.authored) or _said_before(state, row, known):
             return True
-        raise Refused("id-taken", f"the id {known.id} is taken by an entry with other content")
+        raise Refused("id-taken", f"the id {known.id} is taken by an entry with other content{_advice(row)}")
     if row.status == "active":
         refuse_held_key(state, row.authored.merge_key, row.authored.scope, "")
     return False
+
+
+def _advice(row: Row) -> str:
+    """What sorts two originals out that are called the same; of one that changed, the entry is to be edited."""
+    if row.identity != "name":
+        return ""
+    return ", which came from a file of this name: edit it, or, if the folder is another one, name it with --name"
 
 
 def _says(entry: Entry, authored: Authored) -> bool:
@@ -187,7 +228,7 @@ def _write(workspace: Workspace, actor: str, rows: list[Row], superseded: frozen
         batch = rows[start : start + _BATCH]
         with workspace.writing() as writer:
             drafts: list[Draft] = []
-            paths = _Paths(writer.state)
+            paths = _Paths(writer.state, workspace.knowledge)
             for row in batch:
                 try:
                     if _is_unchanged(writer.state, row):
@@ -204,26 +245,32 @@ def _write(workspace: Workspace, actor: str, rows: list[Row], superseded: frozen
 
 def _draft(workspace: Workspace, writer: Writer, row: Row, superseded: frozenset[str], paths: _Paths) -> Draft:
     decision = decide(writer, workspace, row.authored, row.entry_id, "reject", row.status)
-    draft = draft_of(writer, decision, row.status)
+    named = [entry_id for entry_id in row.supersedes if entry_id in superseded]
+    here = {entry_id: entry for entry_id in named if (entry := writer.state.entry(entry_id))}
+    draft = draft_of(writer, decision._replace(replaced=list(here.values())), row.status)
     if row.path:
-        draft.fields["path"] = path_as_named(row.path, decision.entry_id, paths.in_any_case)
+        draft.fields["path"] = path_as_named(
+            row.path,
+            decision.entry_id,
+            lambda path: paths.in_any_case(path) or paths.is_a_file(path, decision.entry_id),
+        )
     elif paths.is_drafted(decision.path):
         draft.fields["path"] = markdown_path(decision.entry_id, decision.authored.title, paths.is_taken)
     paths.add(draft.fields["path"])
     if row.created_at:
         draft.fields["created_at"] = row.created_at
-    # Only entries that come superseded in the same import: none ever takes one of ours out of use.
-    replaced = [entry_id for entry_id in row.supersedes if entry_id in superseded]
-    if replaced:
-        draft.fields["supersedes"] = replaced
+    # Only what comes superseded in the same import, and records that are read again: nothing else of ours.
+    if named:
+        draft.fields["supersedes"] = named
     return draft
 
 
 class _Paths:
-    """The Markdown paths that are taken: by what the state has, and by drafts that it does not have yet."""
+    """The Markdown paths that are taken: by what the state has, by drafts that it does not have yet, and by files."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, knowledge: str) -> None:
         self._state = state
+        self._knowledge = knowledge
         self._drafted: set[str] = set()
         self._folded: set[str] | None = None
 
@@ -244,3 +291,13 @@ class _Paths:
             known = self._state.connection.execute("SELECT path FROM entries")
             self._folded = {path.casefold() for (path,) in known} | {path.casefold() for path in self._drafted}
         return path.casefold() in self._folded
+
+    def is_a_file(self, path: str, entry_id: str) -> bool:
+        """Whether a file is there that is not this entry's: somebody made it, and `sync` will take it in."""
+        place = os.path.join(self._knowledge, path)
+        if not os.path.lexists(place):
+            return False
+        try:
+            return hand_edits.read(read_regular(place, _LARGEST_FILE) or b"").id != entry_id
+        except (OSError, Damaged):
+            return True

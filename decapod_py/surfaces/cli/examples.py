@@ -84,7 +84,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "knowledge edit": (
         "decapod knowledge edit 01JZ8 --title 'Retries stop at 5' --from src/client.py:3-9",
         "decapod knowledge edit 01JZ8 --tag http --tag retry",
-        "decapod knowledge edit 01JZ8 --text-file note.md --expected-version 01JZ9",
+        "decapod knowledge edit 01JZ8 --text-file note.md --expected-version 01JZ9A8RVB5Q0M3N7T2K4XWDEF",
     ),
     "knowledge decay": (
         "decapod knowledge decay --dry-run",
@@ -103,6 +103,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "knowledge import": (
         "decapod knowledge import docs/adr --dry-run",
         "decapod knowledge import CLAUDE.md",
+        "decapod knowledge import ../work/notes --name work-notes",
         "decapod knowledge import entries.jsonl --keep-going",
     ),
     "knowledge export": (

@@ -25,7 +25,7 @@ def watch(show: Callable[[dict[str, Any]], None], complain: Callable[[DecapodErr
         try:
             result = _sync()
             complaint = ""
-            if any(result[name] for name in ("edited", "moved", "added", "deprecated", "problems")):
+            if any(result[name] for name in ("edited", "moved", "added", "deprecated", "revived", "problems")):
                 show(result)
         except DecapodError as problem:
             # Another branch may be checked out that has no `.decapod`, and this one again after it.

@@ -6,6 +6,7 @@ return type the answer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, get_type_hints
@@ -19,6 +20,7 @@ from decapod_py.surfaces.mcp.tools import Answer, Arguments, Tool, read_request
 from decapod_py.workspace import Workspace
 
 T = TypeVar("T")
+_WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?", re.ASCII)
 
 
 class AdaptedRequest(BaseModel):
@@ -65,6 +67,11 @@ def ask(workspace: Workspace, name: str, /, **arguments: Any) -> Answer:
     operation = catalogue.find(name)
     answer: Answer = operation.function(workspace, read_request(operation.request_model, arguments))
     return answer
+
+
+def in_utc(given: str | None) -> str | None:
+    """A time as others write it, who may leave the zone out; ours says which it is."""
+    return f"{given}Z" if given and _WITHOUT_ZONE.fullmatch(given) else given
 
 
 def unless_refused(workspace: Workspace, codes: Collection[str], call: Callable[[], T]) -> T | None:

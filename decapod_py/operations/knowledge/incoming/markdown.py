@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
 
+from decapod_py.domain.entry import is_procedural
 from decapod_py.domain.foreign import adr, agent_files, basic_memory
 from decapod_py.domain.naming import check_entry_id, is_safe_path
 from decapod_py.domain.text import LONGEST_LABEL, check_label, check_tags, visible
@@ -68,7 +69,7 @@ def rows(workspace: Workspace, source: Source) -> Rows:
     """An entry for each file, or for each heading of one that agents obey."""
     folder, paths = _paths(source)
     limits = Limits(workspace.policy.schemes, workspace.policy.lifetimes["default"], workspace.clock())
-    reading = Reading(Originals(workspace, folder), limits, source.format, {})
+    reading = Reading(Originals(workspace, folder, source.called), limits, source.format, {})
     found: list[Row | Unread] = []
     for number, path in enumerate(paths, 1):
         found += _rows_of(reading, folder, path)
@@ -164,7 +165,7 @@ def _section(reading: Reading, file: File, section: agent_files.Section) -> Row:
     provenance = reading.originals.provenance(file.path, f"#{section.slug}" if section.slug else lines)
     title = section.title or os.path.basename(file.path)
     authored, _ = hand_edits.entry_from(Said({"title": title}, section.text, ""), title, provenance, reading.limits)
-    entry_id = ulid_of(f"{reading.originals.name(file.path)}#{section.slug or section.title or ''}")
+    entry_id = ulid_of(f"{reading.originals.name(file.path)}#{section.name}")
     return Row(file.shown, section.first, "instructions", entry_id, authored, "active", (), None)
 
 
@@ -188,6 +189,7 @@ def _note(reading: Reading, file: File, form: str) -> Row:
     status, tags = _status(fields)
     path = _path(file.path)
     names = [] if is_safe_path(path) else [_stem(path)]
+    names += [path[:-3]] if is_procedural(path) else []  # only rules are there: it gets another folder
     names += [file.said.id] if file.said.id and not own_id else []
     row = Row(
         file=file.shown,
@@ -199,6 +201,7 @@ def _note(reading: Reading, file: File, form: str) -> Row:
         supersedes=_supersedes(fields),
         created_at=_created(fields, reading.limits.now),
         path=path,
+        identity="own" if own_id else "place" if reading.originals.inside else "name",
     )
     return _with_labels(row, tags, names)
 

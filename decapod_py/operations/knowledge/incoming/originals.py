@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 class Originals:
     """The files below one folder, inside the repository or outside."""
 
-    def __init__(self, workspace: Workspace, folder: str) -> None:
+    def __init__(self, workspace: Workspace, folder: str, called: str | None = None) -> None:
         self._schemes = workspace.policy.schemes
         top, real = os.path.realpath(workspace.root), os.path.realpath(folder)
-        self._inside = real == top or real.startswith(top + os.sep)
+        self.inside = real == top or real.startswith(top + os.sep)
+        if called and self.inside:
+            raise Misused("bad-name", "what lies in the repository is called after its place there", "leave --name out")
         # Outside it is called after its folder alone: where that lies on somebody's machine is nobody else's business,
         # and the same folder is the same wherever it is imported.
-        inner = os.path.relpath(real, top) if self._inside else os.path.basename(real)
+        inner = os.path.relpath(real, top) if self.inside else called or os.path.basename(real)
         self._prefix = "" if inner in (".", "") else inner.replace(os.sep, "/") + "/"
 
     def name(self, path: str) -> str:
@@ -33,7 +35,7 @@ class Originals:
     def provenance(self, path: str, fragment: str = "") -> str:
         """A citation of the file, which is anchored where it lies inside the repository."""
         written = self._prefix + path
-        if self._inside and "#" not in written:
+        if self.inside and "#" not in written:
             try:
                 return check_provenance(f"file:{written}{fragment}", self._schemes)
             except Misused:

@@ -27,7 +27,10 @@ class Reader(NamedTuple):
 def rows(workspace: Workspace, source: Source) -> Rows:
     """Everything that stands at a source, row by row."""
     _refuse_our_own(workspace, source)
-    return next(reader for reader in _READERS if _takes(reader, source)).rows(workspace, source)
+    reader = next(reader for reader in _READERS if _takes(reader, source))
+    if source.called and "markdown" not in reader.formats:
+        raise Misused("bad-name", "only Markdown is called after its folder", "leave --name out")
+    return reader.rows(workspace, source)
 
 
 def _takes(reader: Reader, source: Source) -> bool:

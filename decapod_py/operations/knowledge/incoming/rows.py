@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from decapod_py.domain.authored import Authored, with_lifetime
 from decapod_py.domain.naming import check_entry_id, is_safe_path
@@ -35,6 +35,7 @@ class Source(NamedTuple):
     place: str  # where that is
     format: str | None  # that somebody said it has
     left_out: dict[str, int]  # what was seen and not read, by kind; filled while reading
+    called: str | None = None  # what somebody calls its folder
 
 
 class Row(NamedTuple):
@@ -49,6 +50,8 @@ class Row(NamedTuple):
     supersedes: tuple[str, ...]
     created_at: str | None
     path: str | None = None  # of its Markdown, as its file was called
+    # What its id follows from: it says so itself, its name in a folder, or its place in this repository.
+    identity: Literal["own", "name", "place"] = "own"
 
 
 class Unread(NamedTuple):

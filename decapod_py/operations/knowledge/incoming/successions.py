@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decapod_py.domain.foreign import adr
+from decapod_py.foundation.ids import ulid_of
 from decapod_py.operations.knowledge.incoming.rows import Row, Unread
 
 Records = dict[str, tuple[str, adr.Record]]  # by entry: the name of its file, and what that says
@@ -33,12 +34,20 @@ def _successions(records: Records) -> dict[str, list[str]]:
             return numbered[0] if len(numbered) == 1 else None
         return by_name.get(f"{folder}/{reference}") or by_name.get(f"{folder}/{reference}.md")
 
+    def earlier(folder: str, reference: str) -> str | None:
+        """A record that is read now, or the entry that one of this name became, if it was."""
+        found = target(folder, reference)
+        if found or reference.isdigit():
+            return found
+        name = reference if reference.lower().endswith((".md", ".markdown")) else f"{reference}.md"
+        return ulid_of(f"{folder}/{name}".lstrip("/"))
+
     for entry_id, (name, record) in records.items():
         folder = name.rpartition("/")[0]
         pairs: list[tuple[str | None, str | None]] = [
             (target(folder, reference), entry_id) for reference in record.superseded_by
         ]
-        pairs += [(entry_id, target(folder, reference)) for reference in record.supersedes]
+        pairs += [(entry_id, earlier(folder, reference)) for reference in record.supersedes]
         for new, old in pairs:
             if new and old and new != old and old not in found.setdefault(new, []):
                 found[new].append(old)

@@ -20,12 +20,16 @@ def _synced(result: Result) -> Lines:
         yield f"{would}added {one_line(added['id'])} from {one_line(added['path'])}{filled}"
     for entry_id in result["deprecated"]:
         yield f"{would}deprecated {one_line(entry_id)}, whose file is gone; decapod knowledge revive brings it back"
+    for entry_id in result["revived"]:
+        yield f"{would}revived {one_line(entry_id)}, whose file came back"
+    new = {added["path"] for added in result["added"]}
     for restored in result["restored"]:
-        yield f"not taken in, and restored, in {one_line(restored['path'])}: {joined(restored['fields'])}"
+        done = "kept as original_..." if restored["path"] in new else "restored"
+        yield f"not taken in, and {done}, in {one_line(restored['path'])}: {joined(restored['fields'])}"
     for problem in result["problems"]:
         place = one_line(problem["file"]) + (f":{problem['line']}" if problem["line"] else "")
         yield f"problem: {place}: {one_line(problem['message'])} [{one_line(problem['code'])}]"
-    counts = {name: len(result[name]) for name in ("edited", "moved", "added", "deprecated")}
+    counts = {name: len(result[name]) for name in ("edited", "moved", "added", "deprecated", "revived")}
     told = ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "nothing to take in"
     yield told + (f", {quantity(len(result['problems']), 'problem')}" if result["problems"] else "")
 

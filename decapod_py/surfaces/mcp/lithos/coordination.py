@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 from decapod_py.domain.agents import check_agent
-from decapod_py.surfaces.mcp.adapting import adapted, ask, unless_refused
+from decapod_py.surfaces.mcp.adapting import adapted, ask, in_utc, unless_refused
 from decapod_py.surfaces.mcp.lithos import requests, shapes
 from decapod_py.surfaces.mcp.tools import Answer
 from decapod_py.workspace import Workspace
@@ -50,7 +50,7 @@ def lithos_agent_info(workspace: Workspace, request: requests.AgentInfo) -> shap
 @adapted()
 def lithos_agent_list(workspace: Workspace, request: requests.AgentList) -> shapes.AgentsSeen:
     """Everybody who was ever here, last seen first."""
-    listed = ask(workspace, "agents.list", type=request.type, active_since=request.active_since, limit=_ALL)
+    listed = ask(workspace, "agents.list", type=request.type, active_since=in_utc(request.active_since), limit=_ALL)
     return {
         "agents": [
             {
@@ -158,7 +158,7 @@ def lithos_finding_list(workspace: Workspace, request: requests.FindingList) -> 
     found = unless_refused(
         workspace,
         _UNKNOWN,
-        lambda: ask(workspace, "tasks.findings", task_id=request.task_id, since=request.since, limit=_ALL),
+        lambda: ask(workspace, "tasks.findings", task_id=request.task_id, since=in_utc(request.since), limit=_ALL),
     )
     return {
         "findings": [

@@ -11,7 +11,7 @@ from decapod_py.domain.naming import check_folder
 from decapod_py.domain.provenance import check_provenance
 from decapod_py.foundation.errors import Call, Misused, Refused
 from decapod_py.foundation.ids import is_ulid
-from decapod_py.surfaces.mcp.adapting import adapted, ask, unless_refused
+from decapod_py.surfaces.mcp.adapting import adapted, ask, in_utc, unless_refused
 from decapod_py.surfaces.mcp.lithos import requests, shapes
 from decapod_py.surfaces.mcp.tools import Answer
 from decapod_py.workspace import Workspace
@@ -71,6 +71,11 @@ def _updated(workspace: Workspace, request: requests.Write, entry_id: str, agent
         expected_version=request.expected_version,
         actor=agent,
     )
+    if before["status"] != "active":
+        workspace.warnings.append(
+            f"{before['id']} is {before['status']}: lists and searches do not show it until somebody runs "
+            f"decapod knowledge revive {before['id']}"
+        )
     return str(edited["id"])
 
 
@@ -224,7 +229,7 @@ def lithos_list(workspace: Workspace, request: requests.ListItems) -> shapes.Ite
         path_prefix=request.path_prefix,
         tags=request.tags,
         author=request.author,
-        since=request.since,
+        since=in_utc(request.since),
         limit=request.limit,
         offset=request.offset,
     )
